@@ -196,7 +196,7 @@ async function activateLine(deps: ReconcilerDeps, conversation: FreeConversation
   const activated = await changing(deps, conversation, async (tx) => {
     const locked = await lockConversation(tx, conversation.id);
 
-    return locked && !locked.active_run_id ? activateNext(tx, conversation.id) : null;
+    return locked && !locked.activeRunId ? activateNext(tx, conversation.id) : null;
   });
 
   return activated !== null;

@@ -47,7 +47,7 @@ export type Restarted = 'started' | 'later' | 'spent';
 
 /** Starts a new workflow for a begun run that has lost its own: it continues from the run's rows, as after continue-as-new. */
 export async function restartRun({ temporal, db, log }: RestartDeps, run: RestartableRun): Promise<Restarted> {
-  if (run.is_at_work) return 'later';
+  if (run.isAtWork) return 'later';
   if (run.restarts >= maxRestarts) return 'spent';
 
   const point = await sweep(db, (em) => readRestartPoint(em, run.id));

@@ -86,7 +86,7 @@ export async function recordFiles(tx: TenantTransaction, run: KeptFor, { stored,
 
 /** Returns the run that a call's files are stored for. */
 export function retainedFor(call: CallState): KeptFor {
-  return { runId: call.run_id, organizationId: call.organization_id, workspaceId: call.workspace_id, conversationId: call.conversation_id };
+  return { runId: call.runId, organizationId: call.organizationId, workspaceId: call.workspaceId, conversationId: call.conversationId };
 }
 
 /** Returns the outcome of a call that returned files: their names and ids, beside the tool's text. */

@@ -84,7 +84,7 @@ function bodyOf(
 ): string {
   const view = toRunView(run);
   const { id, status, error, finished_at: finishedAt } = view;
-  const message = (data: object) => JSON.stringify({ type: 'run.finished', timestamp: finishedAt ?? iso(run.created_at), data });
+  const message = (data: object) => JSON.stringify({ type: 'run.finished', timestamp: finishedAt ?? iso(run.createdAt), data });
 
   const facts = { run_id: id, delivery_id: deliveryId, status };
   const whole = message({ ...facts, output: outcomeFor(view, path) ?? null, error });

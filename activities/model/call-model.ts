@@ -153,7 +153,7 @@ async function finalAnswer(
     const others = content.filter((block) => block.type !== 'text' && block.type !== 'json');
     return { content: [...others, { type: 'json', value: judged.value }], followUp: null };
   }
-  const wasAsked = opened.history.some((message) => message.is_own && message.role === 'user' && message.origin === 'system');
+  const wasAsked = opened.history.some((message) => message.isOwn && message.role === 'user' && message.origin === 'system');
   if (wasAsked) throw giveUp(fail('upstream_failed', { reason: 'output_invalid', detail: judged.told.slice(0, 500) }));
   const given: ContentBlock[] = result?.args ? [{ type: 'json', value: result.args }] : [];
   return { content: [...content, ...given], followUp: { messageId: newId(), text: repairRequest(judged.told) } };
@@ -172,10 +172,10 @@ function toPlanned(call: CheckedCall): PlannedCall {
     kind: call.kind,
     effect: call.effect,
     concurrency: call.concurrency,
-    timeout_s: call.timeoutS,
-    is_idempotent: call.isIdempotent,
+    timeoutS: call.timeoutS,
+    isIdempotent: call.isIdempotent,
     state: storedState(call),
     gate: call.gate,
-    client_owned: call.clientOwned,
+    clientOwned: call.clientOwned,
   });
 }

@@ -31,8 +31,8 @@ async function cancelSome(tx: TenantTransaction, cancelId: string): Promise<numb
     note: {
       resourceType: 'bulk_cancel',
       resourceId: bulk.id,
-      organizationId: bulk.organization_id,
-      workspaceId: bulk.workspace_id,
+      organizationId: bulk.organizationId,
+      workspaceId: bulk.workspaceId,
       changes: { cancelled: { to: bulk.cancelled } },
     },
   });

@@ -96,7 +96,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
   }
 }
 
-function placeOf({ run_id: runId, step, id: toolCallId }: CallState) {
+function placeOf({ runId, step, id: toolCallId }: CallState) {
   return { runId, step, toolCallId };
 }
 
@@ -109,12 +109,12 @@ async function unclaimed(deps: ActivityDeps, { runId }: RunToolInput, found: NoC
 /** Waits for an exclusive tool for as long as a call of it may take. */
 function lockTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Promise<HeldLease | null> {
   const key = {
-    organizationId: call.organization_id,
-    workspaceId: call.workspace_id,
-    toolId: call.tool_id ?? call.id,
+    organizationId: call.organizationId,
+    workspaceId: call.workspaceId,
+    toolId: call.toolId ?? call.id,
     holder: call.id,
   };
-  return lockLease({ transact: (work) => transactAsRun(deps, call.run_id, work), key, waitMs: call.timeout_s * 1_000, signal });
+  return lockLease({ transact: (work) => transactAsRun(deps, call.runId, work), key, waitMs: call.timeoutS * 1_000, signal });
 }
 
 /**
@@ -150,10 +150,10 @@ async function claimIn(
 ): Promise<ClaimedCall | HeldCall | WaitingCall | NoClaim | 'frozen'> {
   const call = await lockCall(tx, input.runId, input.toolCallId);
   if (!call || !isOpen(call)) return 'ended';
-  if (call.run_status === 'cancelling') throw runCancelled();
-  if (call.is_frozen) return 'frozen';
+  if (call.runStatus === 'cancelling') throw runCancelled();
+  if (call.isFrozen) return 'frozen';
   if (call.state === 'recorded' || call.state === 'gated') return 'gated';
-  if (call.client_owned) return 'ended';
+  if (call.clientOwned) return 'ended';
   // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may decide on it.
   if (call.state === 'executing' && !isRepeatable(call)) throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
   if (isHeld(call) && call.attempt !== over) return { heldBy: call.attempt };
@@ -164,7 +164,7 @@ async function claimIn(
   if (call.concurrency === 'exclusive' && !hasTool && !isRefused) return { waiting: call };
 
   const tools = call.manifest === null ? [] : await readRunTools(tx, call.manifest);
-  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, call.organization_id) };
+  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, call.organizationId) };
   const attempt = await claimCall(tx, call);
   return { call, attempt, tool: tools.find((tool) => tool.slug === call.slug) ?? null, policy };
 }
@@ -209,28 +209,28 @@ function execute(
   if (refusal !== null) return Promise.resolve({ status: 'failed', error: refusal });
   if (tool === null) return Promise.resolve(failed('tool_unavailable', 'the run has no such tool', false));
   const { manifest } = call;
-  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, call.run_id, work);
+  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, call.runId, work);
   return executor.execute({
     tool,
     toolCallId: call.id,
     args: call.args,
-    run: { id: call.run_id },
+    run: { id: call.runId },
     hops: call.hops + 1,
-    place: { organizationId: call.organization_id, workspaceId: call.workspace_id },
+    place: { organizationId: call.organizationId, workspaceId: call.workspaceId },
     secret: (name) => transact((tx) => secretOf(deps, tx, { call, name, config: tool.config })),
     transact,
     variables: {
-      run: { id: call.run_id },
+      run: { id: call.runId },
       agent: manifest?.agent ?? {},
       workspace: manifest?.workspace ?? {},
-      subject: { kind: call.subject_kind, id: call.subject_id },
+      subject: { kind: call.subjectKind, id: call.subjectId },
       now: deps.db.clock.now().toISOString(),
       vars: manifest?.vars ?? {},
     },
     policy,
-    timeoutMs: call.timeout_s * 1_000,
+    timeoutMs: call.timeoutS * 1_000,
     signal,
-    readOutput: (callId, offset, limit) => transact((tx) => readWholeOutput(tx, call.run_id, callId, offset, limit)),
+    readOutput: (callId, offset, limit) => transact((tx) => readWholeOutput(tx, call.runId, callId, offset, limit)),
   });
 }
 
@@ -243,14 +243,14 @@ async function secretOf(
   tx: TenantTransaction,
   { call, name, config }: { readonly call: CallState; readonly name: string; readonly config: RunTool['config'] },
 ): Promise<string | null> {
-  if (call.live === null || call.tool_id === null) return null;
-  const toolId = (await isAimedAsNow(tx, call.tool_id, config)) ? call.tool_id : null;
-  const row = { scope: call.live.scope, toolId, organizationId: call.organization_id, workspaceId: call.workspace_id };
+  if (call.live === null || call.toolId === null) return null;
+  const toolId = (await isAimedAsNow(tx, call.toolId, config)) ? call.toolId : null;
+  const row = { scope: call.live.scope, toolId, organizationId: call.organizationId, workspaceId: call.workspaceId };
   return resolveSecret(tx, deps.keys, { name, row });
 }
 
 /** Another call held the tool all the time: the result tells the model, which may try again. */
-async function recordBusy(deps: ActivityDeps, { id, run_id: runId, timeout_s: seconds }: CallState): Promise<RunToolResult> {
+async function recordBusy(deps: ActivityDeps, { id, runId, timeoutS: seconds }: CallState): Promise<RunToolResult> {
   await refuseStale();
   const error = toolError('tool_busy', `another call has held the tool for ${seconds} s`, true);
   return await retryWhileUnavailable(() =>
@@ -268,14 +268,14 @@ interface Came {
 
 /** Stores the outcome. A result for an ended call is dropped; a try that has lost its claim on the call throws `fenced`. */
 function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, { outcome, settle }: Came): Promise<RunToolResult> {
-  return endAndSettle(deps, { runId: call.run_id, toolCallId: call.id }, async (tx) => {
-    const locked = await lockCall(tx, call.run_id, call.id);
+  return endAndSettle(deps, { runId: call.runId, toolCallId: call.id }, async (tx) => {
+    const locked = await lockCall(tx, call.runId, call.id);
     if (!locked || !isOpen(locked)) return null;
     if (locked.attempt !== attempt) throw fenced();
     const needsConsent = outcome.status === 'failed' && outcome.needsConsent === true;
     if (needsConsent && (await askAgain(tx, locked, { gate: 'auth', attempt, code: outcome.error.code }))) return 'gated';
     const end = await settle(tx);
-    const isInDoubt = end.state === 'unknown' && isCritical(locked) && locked.run_status !== 'cancelling';
+    const isInDoubt = end.state === 'unknown' && isCritical(locked) && locked.runStatus !== 'cancelling';
     if (isInDoubt && (await askAgain(tx, locked, { gate: 'confirmation', attempt, code: 'outcome_unknown' }))) return 'gated';
     return { call: locked, attempt, end };
   });

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { avatarPresets } from '../../db/agents/agent.entity.ts';
-import type { AgentRow } from '../../db/agents/agents.ts';
+import type { AgentRow, ListedAgent } from '../../db/agents/agents.ts';
 
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
@@ -74,23 +74,23 @@ export const AgentFilters = closed({
 });
 
 /** The wire form of an agent as lists show it. */
-export function toAgentView(row: AgentRow) {
+export function toAgentView(row: ListedAgent) {
   return {
     id: row.id,
     scope: row.scope,
-    organization_id: row.organization_id,
-    workspace_id: row.workspace_id,
+    organization_id: row.organizationId,
+    workspace_id: row.workspaceId,
     slug: row.slug,
     name: row.name,
     description: row.description,
-    avatar_preset: row.avatar_preset,
-    image_url: row.image_url,
-    is_active: row.is_active,
+    avatar_preset: row.avatarPreset,
+    image_url: row.imageUrl,
+    is_active: row.isActive,
     attributes: row.attributes,
-    active_revision_id: row.active_revision_id,
-    created_by_user_id: row.created_by_user_id,
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
+    active_revision_id: row.activeRevisionId,
+    created_by_user_id: row.createdByUserId,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
   };
 }
 
@@ -98,7 +98,7 @@ export function toAgentView(row: AgentRow) {
 export function toAgentDetailView(row: AgentRow) {
   return {
     ...toAgentView(row),
-    active_revision: row.active_revision ? toAgentRevisionView(row.active_revision) : null,
-    revision_count: row.revision_count,
+    active_revision: row.activeRevision ? toAgentRevisionView(row.activeRevision) : null,
+    revision_count: row.revisionCount,
   };
 }

@@ -92,7 +92,7 @@ export const agents = area('Agents', {
     },
     async (ctx, { params }) => {
       const row = await readAgent(ctx, params.agent_id);
-      return reply(toAgentDetailView(row), { version: row.row_version });
+      return reply(toAgentDetailView(row), { version: row.rowVersion });
     },
   ),
 
@@ -118,7 +118,7 @@ export const agents = area('Agents', {
       const changes = await changeAgent(ctx, agent, body);
       ctx.audit(noteOfNamed('agent', agent, changes));
       const row = await readAgent(ctx, agent.id);
-      return reply(toAgentDetailView(row), { version: row.row_version });
+      return reply(toAgentDetailView(row), { version: row.rowVersion });
     },
   ),
 

@@ -94,12 +94,12 @@ export function toPersonaView(row: PersonaRow): Static<typeof PersonaView> {
   return {
     ...toSaid(row),
     id: row.id,
-    agent_id: row.agent_id,
+    agent_id: row.agentId,
     knowledge: [...row.document.knowledge],
     version: row.version,
-    etag: `"${row.row_version}"`,
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
+    etag: `"${row.rowVersion}"`,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
   };
 }
 
@@ -110,7 +110,7 @@ export function toPersonaExport(row: CopiedPersona): Static<typeof PersonaDocume
 }
 
 /** What a persona is, its references aside: the same wherever it is shown. */
-function toSaid({ slug, document, is_default, is_active }: CopiedPersona) {
+function toSaid({ slug, document, isDefault, isActive }: CopiedPersona) {
   return {
     slug,
     name: document.name,
@@ -125,8 +125,8 @@ function toSaid({ slug, document, is_default, is_active }: CopiedPersona) {
     avatar_preset: document.avatar_preset,
     image_url: document.image_url,
     attributes: document.attributes,
-    is_default,
-    is_active,
+    is_default: isDefault,
+    is_active: isActive,
   };
 }
 

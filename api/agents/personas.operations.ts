@@ -3,13 +3,13 @@ import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { requireAgent } from '../../db/agents/agents.ts';
 import { Persona } from '../../db/agents/personas/persona.entity.ts';
-import { listPersonaRows, readPersona, type PersonaRow } from '../../db/agents/personas/personas.ts';
+import { listPersonaRows, readPersona } from '../../db/agents/personas/personas.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { addPersona, changePersona, deletePersona } from '../../domain/agents/personas.ts';
-import { noteOfRow } from '../http/operation/audit.ts';
+import { noteOfNamed } from '../http/operation/audit.ts';
 import { changesOf } from '../http/operation/changes.ts';
-import { list, patch, post, remove, reply, type AuditNote } from '../http/operation/operation.ts';
+import { list, patch, post, remove, reply } from '../http/operation/operation.ts';
 import { AgentParams } from './agent.schema.ts';
 import { checkImageUrl } from './image-url.ts';
 import {
@@ -63,8 +63,8 @@ export const personaOperations = {
       await checkImageUrl(ctx, draft.image_url, agent.organizationId);
       const id = await addPersona(ctx, agent, { draft, isDefault: body.is_default, isActive: body.is_active }, revisionChecks(ctx));
       const row = await readPersona(ctx, agent.id, id);
-      ctx.audit(noteOf(row, {}));
-      return reply(toPersonaView(row), { version: row.row_version });
+      ctx.audit(noteOfNamed('persona', row));
+      return reply(toPersonaView(row), { version: row.rowVersion });
     },
   ),
 
@@ -91,8 +91,8 @@ export const personaOperations = {
       const asked = { draft, isDefault: body.is_default, isActive: body.is_active };
       await changePersona(ctx, { agent, persona, before: before.document }, asked, revisionChecks(ctx));
       const row = await readPersona(ctx, agent.id, persona.id);
-      ctx.audit(noteOf(row, changesOf(toPersonaView(before), toPersonaView(row), auditedFields)));
-      return reply(toPersonaView(row), { version: row.row_version });
+      ctx.audit(noteOfNamed('persona', row, changesOf(toPersonaView(before), toPersonaView(row), auditedFields)));
+      return reply(toPersonaView(row), { version: row.rowVersion });
     },
   ),
 
@@ -112,14 +112,10 @@ export const personaOperations = {
       const persona = await seeForChange(ctx, Persona, row.id, { versionProperty: 'rowVersion', openWhenSuspended: true });
       await deletePersona(ctx, persona, ctx.deps.now());
       await forgetReplies(ctx, [persona.id]);
-      ctx.audit(noteOf(row, {}));
+      ctx.audit(noteOfNamed('persona', row));
     },
   ),
 };
-
-function noteOf(row: PersonaRow, changes: AuditNote['changes']): AuditNote {
-  return { ...noteOfRow('persona', row, changes), label: row.slug };
-}
 
 const auditedFields = [
   'name',

@@ -91,11 +91,18 @@ export const portabilityOperations = {
       const parts = await readCopiedParts(ctx, source, { revisionId: body.revision_id ?? null, pointer: '/revision_id' });
       const personas = body.include_personas === false ? [] : parts.personas;
       const home = await resolveNewRowScope(ctx, homeOfClone(source, { scope: body.scope ?? null, own: scopeOf(ctx.caller) }));
-      const { description, avatar_preset, image_url, attributes } = source;
-      const fields = { slug: body.slug, name: body.name ?? source.name, description, avatar_preset, image_url, attributes };
+      const { description, avatarPreset, imageUrl, attributes } = source;
+      const fields = {
+        slug: body.slug,
+        name: body.name ?? source.name,
+        description,
+        avatar_preset: avatarPreset,
+        image_url: imageUrl,
+        attributes,
+      };
       const whole = {
         draft: parts.document,
-        personas: personas.map((row) => ({ draft: row.document, isDefault: row.is_default, isActive: row.is_active })),
+        personas: personas.map((row) => ({ draft: row.document, isDefault: row.isDefault, isActive: row.isActive })),
         at: '/revision_id',
         personasAt: '/include_personas',
       };
@@ -107,7 +114,7 @@ export const portabilityOperations = {
 
 /** Without an explicit scope, a clone gets the scope of its original, or that of its author's new rows if that is narrower. */
 function homeOfClone(source: AgentRow, { scope, own }: { scope: Scope | null; own: Scope }): Parameters<typeof resolveNewRowScope>[1] {
-  if (source.scope === 'workspace' && (scope ?? 'workspace') === 'workspace') return { scope, workspace_id: source.workspace_id };
+  if (source.scope === 'workspace' && (scope ?? 'workspace') === 'workspace') return { scope, workspace_id: source.workspaceId };
   // An operator's own rows are visible to everyone; the copy of an organization's agent must not be.
   if (scope === null && source.scope === 'organization' && own === 'platform') return { scope: 'organization' };
   return { scope };

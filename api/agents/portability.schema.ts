@@ -80,10 +80,10 @@ export function toAgentSummary(row: AgentSummaryRow): Static<typeof AgentSummary
     name: row.name,
     description: row.description,
     scope: row.scope,
-    avatar_preset: row.avatar_preset,
-    image_url: row.image_url,
-    active_revision_id: row.active_revision_id,
-    input_schema: row.input_schema,
+    avatar_preset: row.avatarPreset,
+    image_url: row.imageUrl,
+    active_revision_id: row.activeRevisionId,
+    input_schema: row.inputSchema,
   };
 }
 
@@ -96,9 +96,9 @@ export function toAgentExport(agent: AgentRow, { document, personas }: CopiedPar
     name: agent.name,
     description: agent.description,
     scope: agent.scope,
-    avatar_preset: agent.avatar_preset,
-    image_url: agent.image_url,
-    is_active: agent.is_active,
+    avatar_preset: agent.avatarPreset,
+    image_url: agent.imageUrl,
+    is_active: agent.isActive,
     attributes: agent.attributes,
     // The stored document is the wire form; its arrays are readonly in code only.
     ...(document ? { revision: toPortable(document) as Static<typeof RevisionDocument> } : {}),

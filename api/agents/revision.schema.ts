@@ -263,14 +263,14 @@ export const AgentRevisionCreate = closed(
 export function toAgentRevisionView(row: AgentRevisionRow) {
   return {
     id: row.id,
-    agent_id: row.agent_id,
+    agent_id: row.agentId,
     number: row.number,
-    is_active: row.is_active,
+    is_active: row.isActive,
     ...(row.document ? { document: toDocumentView(row.document) } : {}),
-    document_hash: row.document_hash,
+    document_hash: row.documentHash,
     note: row.note,
-    created_by: { kind: row.created_by.kind, id: row.created_by.id },
-    created_at: iso(row.created_at),
+    created_by: { kind: row.createdBy.kind, id: row.createdBy.id },
+    created_at: iso(row.createdAt),
   };
 }
 

@@ -93,7 +93,7 @@ export const revisionOperations = {
       const to = await activateRevision(ctx, agent, params.revision_id, revisionChecks(ctx));
       ctx.audit(noteOfNamed('agent', agent, from === to ? {} : { active_revision_id: { from, to } }));
       const row = await readAgent(ctx, agent.id);
-      return reply(toAgentDetailView(row), { version: row.row_version });
+      return reply(toAgentDetailView(row), { version: row.rowVersion });
     },
   ),
 };

@@ -224,8 +224,8 @@ async function refuseFields(
 async function refuseAgent(ctx: Ctx, agentId: string, place: RulePlace): Promise<void> {
   const agent = await findAgentPlace(ctx, agentId);
   const isThere =
-    [place.organizationId, null].includes(agent?.organization_id ?? null) &&
-    (place.workspaceId === null || [place.workspaceId, null].includes(agent?.workspace_id ?? null));
+    [place.organizationId, null].includes(agent?.organizationId ?? null) &&
+    (place.workspaceId === null || [place.workspaceId, null].includes(agent?.workspaceId ?? null));
   if (agent === null || !isThere) throw invalid('/agent_id', 'reference', 'does not refer to an agent that runs in the scope of the rule');
 }
 

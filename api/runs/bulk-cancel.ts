@@ -28,8 +28,8 @@ async function cancelNamed(ctx: Ctx, named: readonly string[], cancel: Cancel): 
   const ids = new Set(named.map((id) => id.toLowerCase()));
   const seen = await seenRuns(ctx, [...ids]);
   const places = distinctPlaces(seen);
-  for (const place of places) refuseRank(ctx.caller, place.workspace_id, ctx.floor);
-  for (const place of places) await assertActive(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+  for (const place of places) refuseRank(ctx.caller, place.workspaceId, ctx.floor);
+  for (const place of places) await assertActive(ctx.em, place);
 
   const counts = await cancelAll(
     ctx,
@@ -73,8 +73,7 @@ async function cancelMatches(ctx: Ctx, filter: CancelFilter, cancel: Cancel): Pr
 async function cancelEvaluation(ctx: Ctx, filter: CancelFilter) {
   const found = await findCancellable(ctx, filter);
   if (found === null) return { found: 0, cancelling: 0, places: [] };
-  const place = { id: found.id, organization_id: found.organizationId, workspace_id: found.workspaceId };
-  return { found: 1, cancelling: (await requestCancel(ctx, found)) ? 1 : 0, places: [place] };
+  return { found: 1, cancelling: (await requestCancel(ctx, found)) ? 1 : 0, places: [found] };
 }
 
 function filterOf(filter: NonNullable<Body['filter']>): CancelFilter {
@@ -83,7 +82,7 @@ function filterOf(filter: NonNullable<Body['filter']>): CancelFilter {
 }
 
 function distinctPlaces(runs: readonly RunAddress[]): RunAddress[] {
-  return [...new Map(runs.map((run) => [run.workspace_id, run])).values()];
+  return [...new Map(runs.map((run) => [run.workspaceId, run])).values()];
 }
 
 /** One entry for all: where they live when that is one place, else the caller's organization, with the counts. */
@@ -92,7 +91,7 @@ function note(ctx: Ctx, runs: readonly RunAddress[], { continues, ...counts }: V
   const [only] = places;
   const home =
     only && places.length === 1
-      ? { organizationId: only.organization_id, workspaceId: only.workspace_id }
+      ? { organizationId: only.organizationId, workspaceId: only.workspaceId }
       : {
           organizationId: organizationOf(ctx.caller),
           workspaceId: places.length === 0 ? (ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId) : null,

@@ -56,11 +56,11 @@ function within<V extends Pick<Violation, 'in' | 'pointer'>>(violation: V, index
 /** One entry for all, where they live when that is one place, with the counts. */
 function note(ctx: Ctx, outcomes: readonly (StartedRun | Failure)[], counts: { readonly created: number; readonly failed: number }): void {
   const runs = outcomes.flatMap((outcome) => (outcome instanceof Failure ? [] : [outcome.run]));
-  const places = new Map(runs.map((run) => [run.workspace_id, run]));
+  const places = new Map(runs.map((run) => [run.workspaceId, run]));
   const [only] = places.values();
   const home =
     only && places.size === 1
-      ? { organizationId: only.organization_id, workspaceId: only.workspace_id }
+      ? { organizationId: only.organizationId, workspaceId: only.workspaceId }
       : {
           organizationId: organizationOf(ctx.caller),
           workspaceId: places.size === 0 ? (ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId) : null,

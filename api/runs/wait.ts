@@ -24,7 +24,7 @@ export async function waitUntilSettled(ctx: Ctx, seen: RunRow, timeoutMs: number
     while (!isSettled(run)) {
       const leftMs = Math.round(end - performance.now());
       if (leftMs <= 0) break;
-      const changed = await deps.hub.waitForChange(run.id, { afterSeq: run.last_seq, timeoutMs: leftMs, signal });
+      const changed = await deps.hub.waitForChange(run.id, { afterSeq: run.lastSeq, timeoutMs: leftMs, signal });
       const { value } = await transact(deps.db, { tenant, actor, correlationId }, (tx) => seeRun({ ...tx, caller, floor }, run.id));
       run = value;
       if (!changed) break;

@@ -80,7 +80,7 @@ async function waitForRun(ctx: Ctx, runId: string): Promise<RunRow | null> {
   while (run && !isTerminal(run.status) && run.status !== 'waiting') {
     const timeoutMs = Math.round(end - performance.now());
     if (timeoutMs <= 0) break;
-    const hasChanged = await deps.hub.waitForChange(runId, { afterSeq: run.last_seq, timeoutMs });
+    const hasChanged = await deps.hub.waitForChange(runId, { afterSeq: run.lastSeq, timeoutMs });
     run = await read();
     if (!hasChanged) break;
   }

@@ -35,7 +35,7 @@ async function all(statements: readonly Statement[], id: string | null): Promise
   try {
     let found: unknown[] = [];
     for (const { text, params } of statements) {
-      const isRead = text.startsWith('select') && text.includes('from runs');
+      const isRead = text.startsWith('select') && text.includes('from "runs"');
       const { rows } = await client.query(text, isRead && id !== null ? [id, ...params.slice(1)] : [...params]);
       if (isRead) found = rows;
     }
@@ -46,7 +46,7 @@ async function all(statements: readonly Statement[], id: string | null): Promise
 }
 
 async function one(statements: readonly Statement[], id: string | null): Promise<unknown[]> {
-  const read = statements.find(({ text }) => text.startsWith('select') && text.includes('from runs'));
+  const read = statements.find(({ text }) => text.startsWith('select') && text.includes('from "runs"'));
   if (!read) throw new Error('no read among the statements');
   return (await asAdmin.query(read.text, id === null ? [...read.params] : [id, ...read.params.slice(1)])).rows;
 }

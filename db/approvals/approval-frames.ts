@@ -8,33 +8,33 @@ export function requestedFrame(approval: ApprovalRow): FrameDraft {
     type: 'approval.requested',
     data: {
       approval_id: approval.id,
-      tool_call_id: approval.tool_call_id,
+      tool_call_id: approval.toolCallId,
       reason: approval.reason,
       prompt: approval.prompt,
       args: approval.args,
-      args_hash: approval.args_hash,
-      response_schema: approval.response_schema,
+      args_hash: approval.argsHash,
+      response_schema: approval.responseSchema,
       decisions: [...approval.decisions],
-      approver_floor: approval.approver_floor,
-      expires_at: iso(approval.expires_at),
-      on_expiry: approval.on_expiry,
+      approver_floor: approval.approverFloor,
+      expires_at: iso(approval.expiresAt),
+      on_expiry: approval.onExpiry,
     },
   };
 }
 
 /** Returns the frame of a question's answer, expiry or withdrawal. */
 export function resolvedFrame(approval: ApprovalRow): FrameDraft {
-  if (approval.status === 'pending' || approval.resolved_at === null) throw new Error('a pending question has no answer');
+  if (approval.status === 'pending' || approval.resolvedAt === null) throw new Error('a pending question has no answer');
   return {
     type: 'approval.resolved',
     data: {
       approval_id: approval.id,
       decision: approval.status,
-      edited_args: approval.edited_args,
+      edited_args: approval.editedArgs,
       response: approval.response,
       comment: approval.comment,
-      resolved_by: approval.resolved_by_kind === null ? null : { kind: approval.resolved_by_kind, id: approval.resolved_by_id },
-      resolved_at: iso(approval.resolved_at),
+      resolved_by: approval.resolvedByKind === null ? null : { kind: approval.resolvedByKind, id: approval.resolvedById },
+      resolved_at: iso(approval.resolvedAt),
     },
   };
 }

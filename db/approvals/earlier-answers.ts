@@ -1,23 +1,36 @@
+import { type NotNull, sql } from 'kysely';
+import { literals } from '../expressions.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
+function selectAnswers({ runId }: ParametersOf<{ readonly runId: string }>) {
+  return query
+    .selectFrom('approvals as a')
+    .where('a.runId', '=', runId)
+    .where('a.reason', '=', sql.lit('tool_call'))
+    .where('a.toolSlug', 'is not', null)
+    .distinct();
+}
+
+const approvedSlugs = prepared((p: ParametersOf<{ readonly runId: string }>) =>
+  selectAnswers(p).select('a.toolSlug').where('a.status', 'in', literals('approved', 'edited')).$narrowType<{ toolSlug: NotNull }>(),
+);
+
 /** Returns the slugs of the tools that people have approved in a run. */
 export async function readApprovedSlugs(tx: TenantTransaction, runId: string): Promise<Set<string>> {
-  const found = await rows<{ tool_slug: string }>(
-    tx.em,
-    `select distinct tool_slug from approvals where run_id = ? and reason = 'tool_call' and status in ('approved', 'edited') and tool_slug is not null`,
-    [runId],
-  );
-  return new Set(found.map((one) => one.tool_slug));
+  return new Set((await rows(tx.em, approvedSlugs({ runId }))).map(({ toolSlug }) => toolSlug));
 }
+
+const rejectedCalls = prepared((p: ParametersOf<{ readonly runId: string }>) =>
+  selectAnswers(p)
+    .select(({ ref }) => sql<string>`${ref('a.toolSlug')} || ' ' || ${ref('a.argsHash')}`.as('key'))
+    .where('a.status', '=', sql.lit('rejected'))
+    .where('a.argsHash', 'is not', null),
+);
 
 /** Returns the calls that people have rejected in a run, as `<slug> <args_hash>`: the same call is denied without another question. */
 export async function readRejected(tx: TenantTransaction, runId: string): Promise<Set<string>> {
-  const found = await rows<{ key: string }>(
-    tx.em,
-    `select distinct tool_slug || ' ' || args_hash as key from approvals
-      where run_id = ? and reason = 'tool_call' and status = 'rejected' and tool_slug is not null and args_hash is not null`,
-    [runId],
-  );
-  return new Set(found.map(({ key }) => key));
+  return new Set((await rows(tx.em, rejectedCalls({ runId }))).map(({ key }) => key));
 }

@@ -74,8 +74,10 @@ export async function readScanned(tx: TenantTransaction, attachmentId: string) {
   return row(tx.em, query.selectFrom('attachments as a').select(columns).select('a.sha256').where('a.id', '=', attachmentId));
 }
 
-/** Files that tools of the run `r` made, oldest first, as its output names them: an expression for a select list. */
-export const filesMadeSql = `(select coalesce(jsonb_agg(f.part), '[]') from (
+/** Files that tools of a run made, oldest first, as its output names them. */
+export function filesMade(runId: Expression<string>) {
+  return sql<AttachmentPart[]>`(select coalesce(jsonb_agg(f.part), '[]') from (
   select jsonb_build_object('attachment_id', a.id, 'media_type', a.media_type, 'name', a.filename, 'bytes', a.size_bytes) as part
     from attachment_links l join attachments a on a.id = l.attachment_id
-   where l.owner_kind = 'run' and l.owner_id = r.id and a.created_by ->> 'kind' = 'agent' order by a.id limit 20) f)`;
+   where l.owner_kind = 'run' and l.owner_id = ${runId} and a.created_by ->> 'kind' = 'agent' order by a.id limit 20) f)`;
+}

@@ -6,9 +6,9 @@ import type { McpPrincipal } from './connection-queries.ts';
 
 /** A call of a tool whose toolkit has a separate grant for each user, and the user for whom its run works. */
 export interface ConsentingCall {
-  readonly tool_id: string | null;
-  readonly subject_kind: string | null;
-  readonly subject_id: string | null;
+  readonly toolId: string | null;
+  readonly subjectKind: string | null;
+  readonly subjectId: string | null;
 }
 
 /** Where the user has to consent, and when the link expires. */
@@ -19,7 +19,7 @@ export interface ConsentLink {
 
 /** Returns the state of the consent for a call: a usable grant, or an open link; null: neither. */
 export async function readConsent(tx: TenantTransaction, call: ConsentingCall): Promise<'granted' | ConsentLink | null> {
-  if (call.tool_id === null || call.subject_kind !== 'user') return null;
+  if (call.toolId === null || call.subjectKind !== 'user') return null;
   const found = await row(
     tx.em,
     query
@@ -27,9 +27,9 @@ export async function readConsent(tx: TenantTransaction, call: ConsentingCall): 
       .innerJoin('tools as t', 't.toolkitId', 'c.toolkitId')
       .select(['c.state', 'c.authorizationUrl as url'])
       .select(({ ref }) => openUntil(ref('c.id')).as('until'))
-      .where('t.id', '=', call.tool_id)
+      .where('t.id', '=', call.toolId)
       .where('c.principalKind', '=', sql.lit('user'))
-      .where('c.principalId', '=', call.subject_id),
+      .where('c.principalId', '=', call.subjectId),
   );
   if (found?.state === 'healthy') return 'granted';
   return found && found.url !== null && found.until !== null ? { url: found.url, until: new Date(found.until) } : null;

@@ -1,105 +1,91 @@
-import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs/runs.ts';
-import type { RevisionDocument } from '../agents/revisions/revision-document.ts';
+import { sql, type QueryCreator, type SqlBool } from 'kysely';
 import { upgradeDocument } from '../agents/revisions/upgrade-document.ts';
+import { anyId } from '../expressions.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
-import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
+import type { Tables } from '../table-types.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { hasDelegates } from './children/delegates.ts';
-import type { Manifest } from './start/manifest.ts';
-import type { RunLimits, UsageTotals } from './run-types.ts';
+import { liveStatuses } from './live.ts';
 
-/** A run's row as its activities see it, locked until the end of the transaction. */
-export interface RunState {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly workspace_id: string;
-  readonly agent_id: string;
-  readonly agent_revision_id: string;
-  readonly agent_slug: string;
-  readonly conversation_id: string;
-  readonly root_run_id: string;
-  readonly parent_run_id: string | null;
-  readonly parent_tool_call_id: string | null;
-  /** Ids of the run's ancestors, root first. */
-  readonly lineage: readonly string[];
-  /** Slugs of the agents from the root to the run; empty for a root. */
-  readonly path: readonly string[];
-  readonly persona_slug: string | null;
-  readonly session_key: string | null;
-  readonly subject_kind: 'user' | 'guest' | null;
-  readonly subject_id: string | null;
-  readonly source: string;
-  readonly trigger_id: string | null;
-  /** The evaluation that the run is a case of, or works for as a sub-agent. */
-  readonly evaluation_run_id: string | null;
-  /** For a review, its binding and its pull request. */
-  readonly binding_id: string | null;
-  readonly review_pull_request_id: string | null;
-  readonly created_by_kind: 'user' | 'service_key' | 'system';
-  readonly created_by_id: string | null;
-  readonly created_by_acting_user_id: string | null;
-  readonly status: RunStatus;
-  readonly cancel_policy: 'interrupt' | 'rollback' | null;
-  readonly is_superseded: boolean;
-  readonly waiting_on: WaitingOn | null;
-  readonly waiting_until: string | null;
-  readonly waiting_since: string | null;
-  readonly waited_ms: number;
-  readonly pending_approvals: number;
-  readonly max_effect: 'read' | 'write';
-  readonly untrusted: boolean;
-  readonly retry_of_run_id: string | null;
-  readonly turn_no: number | null;
-  readonly depth: number;
-  readonly steps: number;
-  readonly input: { readonly text?: string; readonly json?: unknown; readonly attachments?: readonly AttachmentPart[] };
-  readonly limits: RunLimits;
-  readonly manifest: Manifest | null;
-  readonly usage_own: UsageTotals;
-  readonly usage_subtree: UsageTotals;
-  readonly activated_at: string | null;
-  readonly started_at: string | null;
-  readonly hard_deadline_at: string | null;
-  readonly start_after: string | null;
-  /** A message waits in the run's conversation. Reliable only if the conversation was locked before. */
-  readonly has_unread_input: boolean;
-  /** The run's workspace is archived or its organization not active: no new work begins. */
-  readonly is_frozen: boolean;
+/**
+ * A run's row as its activities see it, locked until the end of the transaction. `has_unread_input`: a message waits in the run's conversation, including one
+ * left unread by an earlier run; reliable only if the conversation was locked before. `is_frozen`: the run's workspace is archived or its organization not
+ * active, so no new work begins.
+ */
+export type RunState = NonNullable<Awaited<ReturnType<typeof lockRun>>>;
+
+function selectState(from: QueryCreator<Tables> = query) {
+  return from
+    .selectFrom('runs as r')
+    .where('r.deletedAt', 'is', null)
+    .select([
+      'r.id',
+      'r.organizationId as organization_id',
+      'r.workspaceId as workspace_id',
+      'r.agentId as agent_id',
+      'r.status',
+      'r.source',
+    ])
+    .select(['r.agentRevisionId as agent_revision_id', 'r.agentSlug as agent_slug', 'r.conversationId as conversation_id', 'r.path'])
+    .select(['r.rootRunId as root_run_id', 'r.parentRunId as parent_run_id', 'r.parentToolCallId as parent_tool_call_id', 'r.lineage'])
+    .select(['r.personaSlug as persona_slug', 'r.sessionKey as session_key', 'r.subjectKind as subject_kind', 'r.subjectId as subject_id'])
+    .select(['r.triggerId as trigger_id', 'r.evaluationRunId as evaluation_run_id', 'r.bindingId as binding_id', 'r.depth', 'r.steps'])
+    .select(['r.reviewPullRequestId as review_pull_request_id', 'r.createdByKind as created_by_kind', 'r.createdById as created_by_id'])
+    .select(['r.createdByActingUserId as created_by_acting_user_id', 'r.cancelPolicy as cancel_policy', 'r.isSuperseded as is_superseded'])
+    .select(['r.waitingOn as waiting_on', 'r.waitingUntil as waiting_until', 'r.waitingSince as waiting_since', 'r.waitedMs as waited_ms'])
+    .select(['r.pendingApprovals as pending_approvals', 'r.maxEffect as max_effect', 'r.untrusted', 'r.retryOfRunId as retry_of_run_id'])
+    .select(['r.turnNo as turn_no', 'r.input', 'r.limits', 'r.manifest', 'r.usageOwn as usage_own', 'r.usageSubtree as usage_subtree'])
+    .select([
+      'r.activatedAt as activated_at',
+      'r.startedAt as started_at',
+      'r.hardDeadlineAt as hard_deadline_at',
+      'r.startAfter as start_after',
+    ])
+    .select(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('run_inputs as i')
+          .select('i.id')
+          .whereRef('i.conversationId', '=', 'r.conversationId')
+          .where('i.readAtStep', 'is', null),
+      )
+        .$castTo<boolean>()
+        .as('has_unread_input'),
+    )
+    .select(sql.raw<boolean>(inactiveSql('r.workspace_id')).as('is_frozen'))
+    .forNoKeyUpdate('r');
 }
-
-/** An expression: whether a message waits in the conversation of run `r`, including one left unread by an earlier run. */
-const hasUnreadInput = `exists (select from run_inputs ui where ui.conversation_id = r.conversation_id and ui.read_at_step is null)`;
-
-const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.agent_slug, r.conversation_id, r.root_run_id, r.parent_run_id,
-  r.parent_tool_call_id, r.lineage, r.path, r.is_superseded, r.waiting_on, r.waiting_until, r.waiting_since, r.waited_ms, r.pending_approvals, r.max_effect,
-  r.untrusted, r.retry_of_run_id,
-  r.persona_slug, r.session_key, r.subject_kind, r.subject_id, r.source, r.trigger_id, r.evaluation_run_id, r.binding_id, r.review_pull_request_id, r.created_by_kind, r.created_by_id, r.created_by_acting_user_id,
-  r.status, r.cancel_policy, r.turn_no, r.depth, r.steps, r.input, r.limits, r.manifest, r.usage_own, r.usage_subtree, r.activated_at, r.started_at, r.hard_deadline_at, r.start_after,
-  ${hasUnreadInput} as has_unread_input, ${inactiveSql('r.workspace_id')} as is_frozen`;
 
 /** Returns an expression: whether a workspace takes no more work. */
 export function inactiveSql(workspaceId: string): string {
   return `exists (select from workspaces fw join organizations fo on fo.id = fw.organization_id where fw.id = ${workspaceId} and (not fw.is_active or fo.status <> 'active'))`;
 }
 
+const oneRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) => selectState().where('r.id', '=', runId));
+
 /** Locks the run's row; returns null when it does not exist (purged or foreign). */
-export function lockRun(tx: TenantTransaction, runId: string): Promise<RunState | null> {
-  return row<RunState>(tx.em, `select ${columns} from runs r where r.id = ? and r.deleted_at is null for no key update`, [runId]);
+export function lockRun(tx: TenantTransaction, runId: string) {
+  return row(tx.em, oneRun({ runId }));
 }
 
+const runWithDocument = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  selectState().innerJoin('agent_revisions as v', 'v.id', 'r.agentRevisionId').select('v.document').where('r.id', '=', runId),
+);
+
 /** Like `lockRun`, with the document of the run's revision. */
-export async function lockRunWithDocument(
-  tx: TenantTransaction,
-  runId: string,
-): Promise<(RunState & { readonly document: RevisionDocument }) | null> {
-  const found = await row<RunState & { readonly document: RevisionDocument }>(
-    tx.em,
-    `select ${columns}, v.document from runs r join agent_revisions v on v.id = r.agent_revision_id where r.id = ? and r.deleted_at is null for no key update of r`,
-    [runId],
-  );
-  return found ? { ...found, document: upgradeDocument(found.document) } : null;
+export async function lockRunWithDocument(tx: TenantTransaction, runId: string) {
+  const found = await row(tx.em, runWithDocument({ runId }));
+  return found && { ...found, document: upgradeDocument(found.document) };
 }
+
+const runWithAncestors = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) => {
+  const lineage = query.selectFrom('runs as s').select('s.lineage').where('s.id', '=', runId);
+  return selectState()
+    .where(({ eb, or }) => or([eb('r.id', '=', runId), eb('r.id', '=', sql<string>`any (${lineage}::uuid[])`)]))
+    .orderBy('r.id');
+});
 
 /**
  * Locks a run and its ancestors by ascending id, as every change that reaches ancestors must: parents are older than their children. `ancestors` are root
@@ -109,32 +95,52 @@ export async function lockRunWithAncestors(
   tx: TenantTransaction,
   runId: string,
 ): Promise<{ readonly run: RunState; readonly ancestors: readonly RunState[] } | null> {
-  const locked = await rows<RunState>(
-    tx.em,
-    `select ${columns} from runs r
-      where r.deleted_at is null and (r.id = ? or r.id = any ((select s.lineage from runs s where s.id = ?)::uuid[])) order by r.id for no key update of r`,
-    [runId, runId],
-  );
+  const locked = await rows(tx.em, runWithAncestors({ runId }));
   const run = locked.find(({ id }) => id === runId);
   return run ? { run, ancestors: locked.filter(({ id }) => id !== runId) } : null;
 }
+
+const runsOfCalls = prepared(
+  ({ runId, toolCallIds }: ParametersOf<{ readonly runId: string; readonly toolCallIds: readonly string[] }>) => {
+    const asked = query.with('asked', (of) =>
+      of
+        .selectFrom('runs as s')
+        .select(['s.id', 's.lineage'])
+        .where('s.id', '=', runId)
+        .unionAll(
+          of
+            .selectFrom('tool_calls as c')
+            .innerJoin('runs as d', 'd.id', 'c.runId')
+            .select(['d.id', 'd.lineage'])
+            .where('c.id', '=', anyId(toolCallIds))
+            .where(sql<SqlBool>`d.lineage @> array[${runId}::uuid]`),
+        ),
+    );
+    return selectState(asked)
+      .where('r.id', '=', sql<string>`any (array(select a.id from asked a union all select unnest(a.lineage) from asked a))`)
+      .orderBy('r.id');
+  },
+);
 
 /**
  * Locks a run, those runs below it whose calls are named, and all ancestors of both, by ascending id. Calls of other runs are left out, and so is the run
  * when it does not exist.
  */
 export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallIds: readonly string[]): Promise<RunState[]> {
-  return rows<RunState>(
-    tx.em,
-    `with asked as (
-       select s.id, s.lineage from runs s where s.id = ?
-       union all select d.id, d.lineage from tool_calls c join runs d on d.id = c.run_id where c.id = any (?::uuid[]) and d.lineage @> array[?::uuid])
-     select ${columns} from runs r
-      where r.deleted_at is null and r.id = any (array(select a.id from asked a union all select unnest(a.lineage) from asked a))
-      order by r.id for no key update of r`,
-    [runId, [...toolCallIds], runId],
-  );
+  return rows(tx.em, runsOfCalls({ runId, toolCallIds: [...toolCallIds] }));
 }
+
+const runsWithTrees = prepared(({ runIds }: ParametersOf<{ readonly runIds: readonly string[] }>) => {
+  const asked = query.with('asked', (of) =>
+    of.selectFrom('runs').select(['id', 'rootRunId', 'lineage']).where('id', '=', anyId(runIds)).where('deletedAt', 'is', null),
+  );
+  const ids = sql<string>`any (array(
+    select a.id from asked a
+    union all select unnest(a.lineage) from asked a
+    union all select d.id from asked a join runs d on d.root_run_id = a.root_run_id
+      where d.lineage @> array[a.id] and d.status in (${sql.join(liveStatuses)})))`;
+  return selectState(asked).where('r.id', '=', ids).orderBy('r.id');
+});
 
 /**
  * Locks runs with their live descendants and all ancestors of both, by ascending id, in one statement, for a change of many runs that reaches both down and
@@ -143,46 +149,46 @@ export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallId
  * once.
  */
 export async function lockRunsWithTrees(tx: TenantTransaction, runIds: readonly string[]): Promise<RunState[]> {
-  const locked = await rows<RunState>(
-    tx.em,
-    `with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
-     select ${columns} from runs r
-      where r.deleted_at is null and r.id = any (array(
-        select a.id from asked a
-        union all select unnest(a.lineage) from asked a
-        union all select d.id from asked a join runs d on d.root_run_id = a.root_run_id
-          where d.lineage @> array[a.id] and d.status in ('queued', 'running', 'waiting', 'cancelling')))
-      order by r.id for no key update of r`,
-    [[...runIds]],
-  );
+  const locked = await rows(tx.em, runsWithTrees({ runIds: [...runIds] }));
   if (!locked.some(({ manifest }) => hasDelegates(manifest))) return locked;
   return [...locked, ...(await lockMadeMeanwhile(tx, runIds, locked))].toSorted((left, right) => (left.id < right.id ? -1 : 1));
 }
+
+interface Meanwhile {
+  readonly rootRunIds: readonly string[];
+  readonly runIds: readonly string[];
+  readonly lockedIds: readonly string[];
+}
+
+const madeMeanwhile = prepared(({ rootRunIds, runIds, lockedIds }: ParametersOf<Meanwhile>) =>
+  selectState()
+    .where('r.rootRunId', '=', anyId(rootRunIds))
+    .where(sql<SqlBool>`r.lineage && ${runIds}::uuid[]`)
+    .where('r.status', 'in', liveStatuses)
+    .where('r.id', '<>', sql<string>`all (${lockedIds}::uuid[])`)
+    .orderBy('r.id'),
+);
 
 /**
  * Locks live runs that were created below these while their locks were awaited. A transaction that creates a run holds all runs above it, so none is added
  * after this.
  */
 function lockMadeMeanwhile(tx: TenantTransaction, runIds: readonly string[], locked: readonly RunState[]): Promise<RunState[]> {
-  return rows<RunState>(
-    tx.em,
-    `select ${columns} from runs r
-      where r.root_run_id = any (?::uuid[]) and r.lineage && ?::uuid[] and r.status in ('queued', 'running', 'waiting', 'cancelling') and r.deleted_at is null
-        and r.id <> all (?::uuid[])
-      order by r.id for no key update of r`,
-    [locked.map((run) => run.root_run_id), [...runIds], locked.map((run) => run.id)],
-  );
+  const rootRunIds = locked.map((run) => run.root_run_id);
+  return rows(tx.em, madeMeanwhile({ rootRunIds, runIds: [...runIds], lockedIds: locked.map((run) => run.id) }));
 }
+
+const liveDescendants = prepared(({ runId, rootRunId }: ParametersOf<{ readonly runId: string; readonly rootRunId: string }>) =>
+  selectState()
+    .where('r.rootRunId', '=', rootRunId)
+    .where(sql<SqlBool>`r.lineage @> array[${runId}::uuid]`)
+    .where('r.status', 'in', liveStatuses)
+    .orderBy('r.id'),
+);
 
 /** Locks the live runs below a locked run by ascending id. None can be added meanwhile, because adding one requires the lock on the run's row. */
 export function lockLiveDescendants(tx: TenantTransaction, run: Pick<RunState, 'id' | 'root_run_id'>): Promise<RunState[]> {
-  return rows<RunState>(
-    tx.em,
-    `select ${columns} from runs r
-      where r.root_run_id = ? and r.lineage @> array[?::uuid] and r.status in ('queued', 'running', 'waiting', 'cancelling') and r.deleted_at is null
-      order by r.id for no key update of r`,
-    [run.root_run_id, run.id],
-  );
+  return rows(tx.em, liveDescendants({ runId: run.id, rootRunId: run.root_run_id }));
 }
 
 /** Returns the slugs of the agents from the root to a run. */

@@ -14,7 +14,10 @@ import {
 } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
+import type { RunInput } from './read/run-view.ts';
+import type { RunOutput } from './run-frames.ts';
 import { subjectKinds } from './start/conversation.entity.ts';
+import type { Manifest } from './start/manifest.ts';
 import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
 
 export const onBusyKinds = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
@@ -102,8 +105,8 @@ const schema = defineEntity({
     finishReason: p.enum(finishReasons).strictNullable(),
     turnNo: p.integer().strictNullable(),
     queueNo: p.integer().strictNullable(),
-    input: p.json<Record<string, unknown>>(),
-    output: p.json<Record<string, unknown>>().strictNullable(),
+    input: p.json<RunInput>(),
+    output: p.json<RunOutput>().strictNullable(),
     error: p.json<RunFault>().strictNullable(),
     warnings: jsonColumn<{ code: string; message: string }[]>(() => []),
     limits: p.json<RunLimits>(),
@@ -118,7 +121,7 @@ const schema = defineEntity({
     isSuperseded: p.boolean().default(false),
     metadata: jsonColumn<Record<string, unknown>>(() => ({})),
     /** What beginRun pinned: versions of everything that the run uses, and its limits. */
-    manifest: p.json<Record<string, unknown>>().strictNullable(),
+    manifest: p.json<Manifest>().strictNullable(),
     /** Content from outside the tenant reached this run or an ancestor. */
     untrusted: p.boolean().default(false),
     /** How many deployments' hooks the run's cause has passed through. */

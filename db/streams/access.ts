@@ -1,7 +1,10 @@
+import { sql } from 'kysely';
 import { rankOf, roles } from '../../workflows/contracts/access.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import type { Databases } from '../databases.ts';
 import { isRevoked, restriction } from '../identity/sessions/session-right.sql.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 
 /** The holder of a right on which something depends: an open stream, an awaited answer. */
@@ -48,8 +51,7 @@ const holderRank = `case q.kind
     else coalesce((select ${rankSql('g.role')} from workspace_grants g where g.user_id = h.id and g.workspace_id = k.workspace_id), -1) end)
   end`;
 
-const accessSql = `
-  select q.n::integer as n, case
+const lostCode = sql.raw<ErrorCode | null>(`case
     when q.run_id is not null and r.id is null then 'not_found'
     when q.session_id is not null and (s.id is null or ${isRevoked}) then 'session_revoked'
     when q.session_id is not null and least(s.idle_expires_at, s.expires_at) <= now() then 'token_expired'
@@ -66,21 +68,63 @@ const accessSql = `
     when q.acting_user_id is not null and (a.id is null or not ${isActive('a', 'ao')} or not ${mayRead('a')}) then 'not_found'
     when q.acting_user_id is not null and ${holderRank} < greatest(${rankOf('admin')}, ${rankSql('a.role')}) then 'role_insufficient'
     when h.id is null and q.kind in ('user', 'service_key', 'impersonation') then 'credential_invalid'
-  end as code
-  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::timestamptz[], $7::uuid[], $8::uuid[]) with ordinality
-    as q(run_id, kind, principal_id, session_id, acting_user_id, opened_at, organization_id, workspace_id, n)
-  left join runs r on r.id = q.run_id and r.deleted_at is null
-  cross join lateral (
-    select coalesce(r.organization_id, q.organization_id) as organization_id, coalesce(r.workspace_id, q.workspace_id) as workspace_id) p
-  left join sessions s on s.id = q.session_id
-  left join service_keys k on q.kind = 'service_key' and k.id = q.principal_id
-  left join oauth_clients c on q.kind = 'oauth_client' and c.id = q.principal_id
-  left join impersonations i on q.kind = 'impersonation' and i.id = q.principal_id
-  left join users io on io.id = i.operator_user_id
-  left join users h on h.id = case q.kind when 'user' then q.principal_id when 'service_key' then k.created_by_user_id when 'impersonation' then i.target_user_id end
-  left join organizations ho on ho.id = h.organization_id
-  left join users a on a.id = q.acting_user_id
-  left join organizations ao on ao.id = a.organization_id`;
+  end`);
+
+/** Holders, by column. */
+interface HolderLists {
+  readonly runIds: readonly (string | null)[];
+  readonly kinds: readonly string[];
+  readonly principalIds: readonly (string | null)[];
+  readonly sessionIds: readonly (string | null)[];
+  readonly actingUserIds: readonly (string | null)[];
+  readonly openedAt: readonly string[];
+  readonly organizationIds: readonly (string | null)[];
+  readonly workspaceIds: readonly (string | null)[];
+}
+
+interface HeldRight {
+  readonly runId: string | null;
+  readonly kind: string;
+  readonly principalId: string | null;
+  readonly sessionId: string | null;
+  readonly actingUserId: string | null;
+  readonly openedAt: string;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly n: number;
+}
+
+/** The tenant of what a right shows, which its run has unless it is not a run. */
+const place = sql<Pick<HeldRight, 'organizationId' | 'workspaceId'>>`(
+  select coalesce(r.organization_id, q.organization_id) as organization_id, coalesce(r.workspace_id, q.workspace_id) as workspace_id)`;
+
+const rights = prepared((of: ParametersOf<HolderLists>) => {
+  const held = sql<HeldRight>`unnest(${of.runIds}::uuid[], ${of.kinds}::text[], ${of.principalIds}::uuid[], ${of.sessionIds}::uuid[],
+    ${of.actingUserIds}::uuid[], ${of.openedAt}::timestamptz[], ${of.organizationIds}::uuid[], ${of.workspaceIds}::uuid[]) with ordinality`;
+  return query
+    .selectFrom(held.as<'q'>(sql`q (run_id, kind, principal_id, session_id, acting_user_id, opened_at, organization_id, workspace_id, n)`))
+    .leftJoin('runs as r', (join) => join.onRef('r.id', '=', 'q.runId').on('r.deletedAt', 'is', null))
+    .innerJoinLateral(place.as('p'), (join) => join.onTrue())
+    .leftJoin('sessions as s', 's.id', 'q.sessionId')
+    .leftJoin('service_keys as k', (join) => join.on('q.kind', '=', sql.lit('service_key')).onRef('k.id', '=', 'q.principalId'))
+    .leftJoin('oauth_clients as c', (join) => join.on('q.kind', '=', sql.lit('oauth_client')).onRef('c.id', '=', 'q.principalId'))
+    .leftJoin('impersonations as i', (join) => join.on('q.kind', '=', sql.lit('impersonation')).onRef('i.id', '=', 'q.principalId'))
+    .leftJoin('users as io', 'io.id', 'i.operatorUserId')
+    .leftJoin('users as h', (join) =>
+      join.on(({ eb, ref }) =>
+        eb(
+          'h.id',
+          '=',
+          sql<string>`case ${ref('q.kind')} when 'user' then ${ref('q.principalId')} when 'service_key' then ${ref('k.createdByUserId')}
+            when 'impersonation' then ${ref('i.targetUserId')} end`,
+        ),
+      ),
+    )
+    .leftJoin('organizations as ho', 'ho.id', 'h.organizationId')
+    .leftJoin('users as a', 'a.id', 'q.actingUserId')
+    .leftJoin('organizations as ao', 'ao.id', 'a.organizationId')
+    .select([sql<number>`q.n::integer`.as('n'), lostCode.as('code')]);
+});
 
 /**
  * The one place that decides whether a right still stands, for all open streams and awaited answers of a process in one query: the session or key is valid,
@@ -88,17 +132,17 @@ const accessSql = `
  * error code of each lost right, by position in `holders`. An access token that merely expired loses nothing.
  */
 export async function lostAccess(db: Databases, holders: readonly RightHolder[]): Promise<Map<number, ErrorCode>> {
-  const answers = await sweeperRows<{ n: number; code: ErrorCode | null }>(db, accessSql, [
-    holders.map((holder) => holder.runId),
-    holders.map((holder) => holder.kind),
-    holders.map((holder) => holder.principalId),
-    holders.map((holder) => holder.sessionId),
-    holders.map((holder) => holder.actingUserId),
-    holders.map((holder) => holder.openedAt.toISOString()),
-    holders.map((holder) => holder.place?.organizationId ?? null),
-    holders.map((holder) => holder.place?.workspaceId ?? null),
-  ]);
+  const held = rights({
+    runIds: holders.map((holder) => holder.runId),
+    kinds: holders.map((holder) => holder.kind),
+    principalIds: holders.map((holder) => holder.principalId),
+    sessionIds: holders.map((holder) => holder.sessionId),
+    actingUserIds: holders.map((holder) => holder.actingUserId),
+    openedAt: holders.map((holder) => holder.openedAt.toISOString()),
+    organizationIds: holders.map((holder) => holder.place?.organizationId ?? null),
+    workspaceIds: holders.map((holder) => holder.place?.workspaceId ?? null),
+  });
   const lost = new Map<number, ErrorCode>();
-  for (const { n, code } of answers) if (code !== null) lost.set(n - 1, code);
+  for (const { n, code } of await sweeperRows(db, held)) if (code !== null) lost.set(n - 1, code);
   return lost;
 }

@@ -1,6 +1,10 @@
+import { sql } from 'kysely';
 import { followedTime } from '../database-clock.ts';
 import type { AppendedFrames, TenantTransaction } from '../tenant-transaction.ts';
-import { rows, queueStatement } from '../sql.ts';
+import { anyId } from '../expressions.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
+import { change, queueStatement, row, rows } from '../sql.ts';
 import { noDiscarded, stillRunning } from './append-frames.sql.ts';
 import { frameText, isAdvisory, numbered, numberedCopy, type RunIdentity } from './frame-text.ts';
 import type { FrameDraft, RetryCause } from './frame.schema.ts';
@@ -66,32 +70,45 @@ export interface StreamState {
   readonly isCancelRequested: boolean;
 }
 
+const lockedStreams = prepared(({ runIds }: ParametersOf<{ readonly runIds: readonly string[] }>) =>
+  query
+    .selectFrom('run_streams')
+    .select(['runId', 'headSeq', 'ended', 'cancelRequested'])
+    .where(
+      sql<boolean>`run_id = any (array(
+        select root_run_id from run_streams where run_id = any (${runIds}::uuid[]) union all select unnest(${runIds}::uuid[])))`,
+    )
+    .orderBy('runId')
+    .forNoKeyUpdate(),
+);
+
 /**
  * Locks the streams of runs and of their roots by ascending id, the order of every append. A transaction calls this first if it must know a number before
  * it appends (`run.finished` contains its own) or if it appends to several runs.
  */
 export async function lockStreams(tx: TenantTransaction, runIds: readonly string[]): Promise<Map<string, StreamState>> {
-  const locked = await rows<{ run_id: string; head_seq: number; ended: boolean; cancel_requested: boolean }>(
-    tx.em,
-    `select run_id, head_seq, ended, cancel_requested from run_streams
-     where run_id = any (array(select root_run_id from run_streams where run_id = any (?::uuid[]) union all select unnest(?::uuid[])))
-     order by run_id for no key update`,
-    [[...runIds], [...runIds]],
-  );
-  return new Map(locked.map((row) => [row.run_id, { headSeq: row.head_seq, isEnded: row.ended, isCancelRequested: row.cancel_requested }]));
+  const locked = await rows(tx.em, lockedStreams({ runIds }));
+  return new Map(locked.map((row) => [row.runId, { headSeq: row.headSeq, isEnded: row.ended, isCancelRequested: row.cancelRequested }]));
 }
+
+const cancelledStreams = prepared(({ runIds }: ParametersOf<{ readonly runIds: readonly string[] }>) =>
+  query
+    .updateTable('run_streams')
+    .set(({ ref }) => ({ cancelRequested: true, updatedAt: ref('updatedAt') }))
+    .where('runId', '=', anyId(runIds))
+    .where('ended', '=', sql.lit(false)),
+);
 
 /** Marks runs as to be cancelled, so that the next append of any of their activities reports it, and notifies their activities after the commit. */
 export async function requestStreamCancel(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
   await lockStreams(tx, runIds);
-  await rows(tx.em, 'update run_streams set cancel_requested = true where run_id = any (?::uuid[]) and not ended', [[...runIds]]);
+  await change(tx.em, cancelledStreams({ runIds }));
   tx.outgoing.cancelledRunIds.push(...runIds);
 }
 
-const appendSql = 'select append_frames(?::jsonb, 5000) as answers';
-interface AppendRow {
-  readonly answers: RawAnswer[];
-}
+const appended = prepared(({ payload }: ParametersOf<{ readonly payload: string }>) =>
+  query.selectNoFrom(sql<RawAnswer[]>`append_frames(${payload}::jsonb, 5000)`.as('answers')),
+);
 
 /**
  * Appends frames as part of a transaction: one statement for all batches, sent with the next one; the written frames are published after the commit. The
@@ -100,20 +117,20 @@ interface AppendRow {
 export async function appendFrames(tx: TenantTransaction, batches: readonly FrameBatch[]): Promise<void> {
   if (batches.length === 0) return;
   const sealed = sealAll(tx, batches);
-  await queueStatement<AppendRow>(tx.em, appendSql, [payloadOf(sealed)], ([row]) => letOut(tx, sealed, row));
+  await queueStatement(tx.em, appended({ payload: payloadOf(sealed) }), [], ([row]) => letOut(tx, sealed, row?.answers ?? []));
 }
 
 /** Like `appendFrames`, but appends at once, for callers that need the result: returns one answer per batch. */
 export async function appendFramesNow(tx: TenantTransaction, batches: readonly FrameBatch[]): Promise<AppendAnswer[]> {
   const sealed = sealAll(tx, batches);
-  const [row] = await rows<AppendRow>(tx.em, appendSql, [payloadOf(sealed)]);
-  letOut(tx, sealed, row);
-  return (row?.answers ?? []).map(toAnswer);
+  const answers = (await row(tx.em, appended({ payload: payloadOf(sealed) })))?.answers ?? [];
+  letOut(tx, sealed, answers);
+  return answers.map(toAnswer);
 }
 
-function letOut(tx: TenantTransaction, sealed: readonly EncryptedBatch[], row: AppendRow | undefined): void {
+function letOut(tx: TenantTransaction, sealed: readonly EncryptedBatch[], answers: readonly RawAnswer[]): void {
   // The texts of a repeat were built again, at another time: readers find the original ones in the archive.
-  const fresh = (row?.answers ?? []).map((answer) => (answer.result === 'ok' ? answer : { ...answer, first: null }));
+  const fresh = answers.map((answer) => (answer.result === 'ok' ? answer : { ...answer, first: null }));
   tx.outgoing.frames.push(...appendedFrames(sealed, fresh));
 }
 

@@ -1,4 +1,8 @@
+import { sql } from 'kysely';
 import type { Databases } from '../databases.ts';
+import { anyId } from '../expressions.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { seqOf } from './frame-text.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 
@@ -13,29 +17,39 @@ export interface FrameRange {
   readonly isTruncated: boolean;
 }
 
-/**
- * Reads a run's frames numbered from `fromSeq` to `toSeq` in one query, which goes from chunk to chunk and reads none after the page's end. After
- * compaction numbers may be missing.
- */
-export async function readFrameRange(db: Databases, runId: string, fromSeq: number, toSeq: number): Promise<FrameRange> {
-  const chunks = await sweeperRows<{ frames: string; is_full: boolean }>(
-    db,
-    `with recursive page as (
+interface PageBounds {
+  readonly runId: string;
+  readonly fromSeq: number;
+  readonly toSeq: number;
+}
+
+// Goes from chunk to chunk and reads none after the page's end.
+const pageOfChunks = prepared(({ runId, fromSeq, toSeq }: ParametersOf<PageBounds>) =>
+  query
+    .withRecursive(
+      'page',
+      () => sql<{ firstSeq: number; frames: string; bytesBefore: number }>`(
        (select first_seq, array_to_json(frames)::text as frames, 0 as bytes_before from run_frame_chunks
-        where run_id = $1 and first_seq <= $3
-          and first_seq >= coalesce((select max(first_seq) from run_frame_chunks where run_id = $1 and first_seq <= $2), 0)
+        where run_id = ${runId} and first_seq <= ${toSeq}
+          and first_seq >= coalesce((select max(first_seq) from run_frame_chunks where run_id = ${runId} and first_seq <= ${fromSeq}), 0)
         order by first_seq limit 1)
        union all
        select next.first_seq, next.frames, page.bytes_before + octet_length(page.frames)
        from page cross join lateral (
          select first_seq, array_to_json(frames)::text as frames from run_frame_chunks
-         where run_id = $1 and first_seq > page.first_seq and first_seq <= $3 order by first_seq limit 1) as next
-       where page.bytes_before + octet_length(page.frames) < ${maxPageBytes})
-     select frames, bytes_before + octet_length(frames) >= ${maxPageBytes} as is_full from page order by first_seq`,
-    [runId, fromSeq, toSeq],
-  );
+         where run_id = ${runId} and first_seq > page.first_seq and first_seq <= ${toSeq} order by first_seq limit 1) as next
+       where page.bytes_before + octet_length(page.frames) < ${sql.lit(maxPageBytes)})`,
+    )
+    .selectFrom('page')
+    .select(['frames', sql<boolean>`bytes_before + octet_length(frames) >= ${sql.lit(maxPageBytes)}`.as('isFull')])
+    .orderBy('firstSeq'),
+);
+
+/** Reads a run's frames numbered from `fromSeq` to `toSeq` in one query. After compaction numbers may be missing. */
+export async function readFrameRange(db: Databases, runId: string, fromSeq: number, toSeq: number): Promise<FrameRange> {
+  const chunks = await sweeperRows(db, pageOfChunks({ runId, fromSeq, toSeq }));
   const texts = chunks.flatMap((chunk) => textsOf(chunk.frames)).filter((text) => isWithin(seqOf(text)));
-  return { texts, isTruncated: chunks.at(-1)?.is_full ?? false };
+  return { texts, isTruncated: chunks.at(-1)?.isFull ?? false };
 
   function isWithin(seq: number): boolean {
     return seq >= fromSeq && seq <= toSeq;
@@ -52,12 +66,12 @@ export interface StreamHead {
   readonly isEnded: boolean;
 }
 
+const heads = prepared(({ runIds }: ParametersOf<{ readonly runIds: readonly string[] }>) =>
+  query.selectFrom('run_streams').select(['runId', 'headSeq', 'ended']).where('runId', '=', anyId(runIds)),
+);
+
 /** Returns the heads of runs' streams, in one query; a run that is absent was purged. */
 export async function streamHeads(db: Databases, runIds: readonly string[]): Promise<Map<string, StreamHead>> {
-  const heads = await sweeperRows<{ run_id: string; head_seq: number; ended: boolean }>(
-    db,
-    'select run_id, head_seq, ended from run_streams where run_id = any ($1::uuid[])',
-    [runIds],
-  );
-  return new Map(heads.map((row) => [row.run_id, { headSeq: row.head_seq, isEnded: row.ended }]));
+  const found = await sweeperRows(db, heads({ runIds }));
+  return new Map(found.map(({ runId, headSeq, ended: isEnded }) => [runId, { headSeq, isEnded }]));
 }

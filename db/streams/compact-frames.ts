@@ -1,13 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
 import { isAdvisory, parseFrame } from './frame-text.ts';
+import { numberedFrames } from './numbered-frames.ts';
 
 const maxRows = 200;
 
-interface Chunk {
-  readonly first_seq: number;
-  readonly frames: string[];
-}
+type Chunk = Awaited<ReturnType<typeof chunksAfter>>[number];
 
 /**
  * Drops the advisory frames of an ended run and all but the last usage frame of each step; the remaining frames keep their numbers. Repeatable. Returns the
@@ -19,7 +20,7 @@ export async function compactFrames(em: SqlEntityManager, runId: string): Promis
   for (let after = 0; ;) {
     const chunks = await chunksAfter(em, runId, after);
     for (const chunk of chunks) dropped += await compactChunk(em, runId, chunk, lastUsage);
-    after = chunks.at(-1)?.first_seq ?? 0;
+    after = chunks.at(-1)?.firstSeq ?? 0;
     if (chunks.length < maxRows) return dropped;
   }
 }
@@ -29,35 +30,62 @@ async function compactChunk(em: SqlEntityManager, runId: string, chunk: Chunk, l
   const dropped = chunk.frames.length - kept.length;
   if (dropped === 0) return 0;
 
-  if (kept.length === 0) await change(em, 'delete from run_frame_chunks where run_id = ? and first_seq = ?', [runId, chunk.first_seq]);
-  else await change(em, 'update run_frame_chunks set frames = ? where run_id = ? and first_seq = ?', [kept, runId, chunk.first_seq]);
+  const place = { runId, firstSeq: chunk.firstSeq };
+  await change(em, kept.length === 0 ? emptyChunk(place) : keptFrames({ ...place, frames: kept }));
   return dropped;
 }
+
+interface ChunkPlace {
+  readonly runId: string;
+  readonly firstSeq: number;
+}
+
+const emptyChunk = prepared(({ runId, firstSeq }: ParametersOf<ChunkPlace>) =>
+  query.deleteFrom('run_frame_chunks').where('runId', '=', runId).where('firstSeq', '=', firstSeq),
+);
+
+const keptFrames = prepared(({ runId, firstSeq, frames }: ParametersOf<ChunkPlace & { readonly frames: readonly string[] }>) =>
+  query
+    .updateTable('run_frame_chunks')
+    .set({ frames: sql<string[]>`${frames}::text[]` })
+    .where('runId', '=', runId)
+    .where('firstSeq', '=', firstSeq),
+);
 
 function isKept(text: string, lastUsage: ReadonlySet<string>): boolean {
   const frame = parseFrame(text);
   return frame.type === 'usage' ? lastUsage.has(text) : !isAdvisory(frame);
 }
 
+const usageFrames = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom(['run_frame_chunks as c', numberedFrames])
+    .select('f.text')
+    .where('c.runId', '=', runId)
+    .where(sql<boolean>`position('"type":"usage"' in left(f.text, 120)) > 0`)
+    .orderBy('c.firstSeq')
+    .orderBy('f.n'),
+);
+
 async function lastUsageOf(em: SqlEntityManager, runId: string): Promise<Set<string>> {
-  const usage = await rows<{ text: string }>(
-    em,
-    `select f.text from run_frame_chunks, unnest(frames) with ordinality as f(text, n)
-     where run_id = ? and position('"type":"usage"' in left(f.text, 120)) > 0 order by first_seq, n`,
-    [runId],
-  );
   const byStep = new Map<string, string>();
-  for (const { text } of usage) {
+  for (const { text } of await rows(em, usageFrames({ runId }))) {
     const frame = parseFrame(text);
     if (frame.type === 'usage') byStep.set(`${frame.run_id} ${frame.data.step}`, text);
   }
   return new Set(byStep.values());
 }
 
-function chunksAfter(em: SqlEntityManager, runId: string, after: number): Promise<Chunk[]> {
-  return rows<Chunk>(
-    em,
-    `select first_seq, array_to_json(frames) as frames from run_frame_chunks where run_id = ? and first_seq > ? order by first_seq limit ${maxRows}`,
-    [runId, after],
-  );
+const nextChunks = prepared(({ runId, after }: ParametersOf<{ readonly runId: string; readonly after: number }>) =>
+  query
+    .selectFrom('run_frame_chunks')
+    .select(({ ref }) => ['firstSeq', sql<string[]>`array_to_json(${ref('frames')})`.as('frames')])
+    .where('runId', '=', runId)
+    .where('firstSeq', '>', after)
+    .orderBy('firstSeq')
+    .limit(sql.lit(maxRows)),
+);
+
+function chunksAfter(em: SqlEntityManager, runId: string, after: number) {
+  return rows(em, nextChunks({ runId, after }));
 }

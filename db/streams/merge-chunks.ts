@@ -1,30 +1,43 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
+import { numberedFrames } from './numbered-frames.ts';
 
 /** Limits of a merged chunk. */
 const maxFrames = 500;
 const maxBytes = 256 * 1024;
 const maxRows = 5_000;
 
-interface ChunkSize {
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly frames: number;
-  readonly bytes: number;
+type ChunkSize = Awaited<ReturnType<typeof sizesAfter>>[number];
+
+const nextSizes = prepared(({ runId, after }: ParametersOf<{ readonly runId: string; readonly after: number }>) =>
+  query
+    .selectFrom('run_frame_chunks')
+    .select(({ ref }) => [
+      'firstSeq',
+      'lastSeq',
+      sql<number>`cardinality(${ref('frames')})`.as('frames'),
+      sql<number>`octet_length(array_to_string(${ref('frames')}, ''))`.as('bytes'),
+    ])
+    .where('runId', '=', runId)
+    .where('firstSeq', '>', after)
+    .orderBy('firstSeq')
+    .limit(sql.lit(maxRows)),
+);
+
+function sizesAfter(em: SqlEntityManager, runId: string, after: number) {
+  return rows(em, nextSizes({ runId, after }));
 }
 
 /** Merges the chunks of an ended run into a few long ones without changing the text. Repeatable: merged chunks stay. Returns the number of chunks saved. */
 export async function mergeChunks(em: SqlEntityManager, runId: string): Promise<number> {
   let saved = 0;
   for (let after = 0; ;) {
-    const sizes = await rows<ChunkSize>(
-      em,
-      `select first_seq, last_seq, cardinality(frames) as frames, octet_length(array_to_string(frames, '')) as bytes
-       from run_frame_chunks where run_id = ? and first_seq > ? order by first_seq limit ${maxRows}`,
-      [runId, after],
-    );
+    const sizes = await sizesAfter(em, runId, after);
     for (const group of groupsOf(sizes)) saved += await mergeGroup(em, runId, group);
-    after = sizes.at(-1)?.first_seq ?? 0;
+    after = sizes.at(-1)?.firstSeq ?? 0;
     if (sizes.length < maxRows) return saved;
   }
 }
@@ -48,18 +61,38 @@ function groupsOf(sizes: readonly ChunkSize[]): ChunkSize[][] {
   return groups.filter((group) => group.length > 1);
 }
 
-async function mergeGroup(em: SqlEntityManager, runId: string, group: readonly ChunkSize[]): Promise<number> {
-  const first = group[0]?.first_seq ?? 0;
-  const last = group.at(-1);
-  if (!last) return 0;
+/** The chunks from `first` to `last`, by their first numbers. */
+interface Merged {
+  readonly runId: string;
+  readonly first: number;
+  readonly last: number;
+}
 
-  await change(
-    em,
-    `update run_frame_chunks target set last_seq = ?, frames = whole.frames
-     from (select array_agg(f.text order by c.first_seq, f.n) as frames
-       from run_frame_chunks c, unnest(c.frames) with ordinality as f(text, n) where c.run_id = ? and c.first_seq between ? and ?) as whole
-     where target.run_id = ? and target.first_seq = ?`,
-    [last.last_seq, runId, first, last.first_seq, runId, first],
-  );
-  return change(em, 'delete from run_frame_chunks where run_id = ? and first_seq > ? and first_seq <= ?', [runId, first, last.first_seq]);
+const mergedChunk = prepared(({ runId, first, last, lastSeq }: ParametersOf<Merged & { readonly lastSeq: number }>) =>
+  query
+    .updateTable('run_frame_chunks')
+    .from(({ selectFrom }) =>
+      selectFrom(['run_frame_chunks as c', numberedFrames])
+        .select(sql<string[]>`array_agg(f.text order by c.first_seq, f.n)`.as('frames'))
+        .where('c.runId', '=', runId)
+        .where(({ between }) => between('c.firstSeq', first, last))
+        .as('whole'),
+    )
+    .set(({ ref }) => ({ lastSeq, frames: ref('whole.frames') }))
+    .where('run_frame_chunks.runId', '=', runId)
+    .where('run_frame_chunks.firstSeq', '=', first),
+);
+
+const mergedAway = prepared(({ runId, first, last }: ParametersOf<Merged>) =>
+  query.deleteFrom('run_frame_chunks').where('runId', '=', runId).where('firstSeq', '>', first).where('firstSeq', '<=', last),
+);
+
+async function mergeGroup(em: SqlEntityManager, runId: string, group: readonly ChunkSize[]): Promise<number> {
+  const first = group[0];
+  const last = group.at(-1);
+  if (!first || !last) return 0;
+
+  const merged = { runId, first: first.firstSeq, last: last.firstSeq };
+  await change(em, mergedChunk({ ...merged, lastSeq: last.lastSeq }));
+  return change(em, mergedAway(merged));
 }

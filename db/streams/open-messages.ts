@@ -1,14 +1,23 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import { parseFrame } from './frame-text.ts';
+import { numberedFrames } from './numbered-frames.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+
+const openIds = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('run_stream_scopes')
+    .select(({ ref }) => sql<string>`unnest(${ref('openMessageIds')})`.as('id'))
+    .where('runId', '=', runId)
+    .orderBy('id'),
+);
 
 /** Returns the messages of a run that have deltas but are neither completed nor discarded; the transaction that ends the run closes them. */
 export async function openMessages(em: SqlEntityManager, runId: string): Promise<string[]> {
-  const open = await rows<{ id: string }>(em, 'select unnest(open_message_ids) as id from run_stream_scopes where run_id = ? order by id', [
-    runId,
-  ]);
-  return open.map((row) => row.id);
+  return (await rows(em, openIds({ runId }))).map(({ id }) => id);
 }
 
 /** What was streamed of one block. */
@@ -24,15 +33,22 @@ export interface OpenMessage {
   readonly blocks: readonly OpenBlock[];
 }
 
+const deltasOf = prepared(({ runId, mark }: ParametersOf<{ readonly runId: string; readonly mark: string }>) =>
+  query
+    .selectFrom(['run_frame_chunks as c', numberedFrames])
+    .select('f.text')
+    .where('c.runId', '=', runId)
+    .where(sql<boolean>`position(${mark} in f.text) > 0`)
+    .where(
+      sql<boolean>`(position('"type":"message.delta"' in left(f.text, 120)) > 0 or position('"type":"reasoning.delta"' in left(f.text, 120)) > 0)`,
+    )
+    .orderBy('c.firstSeq')
+    .orderBy('f.n'),
+);
+
 /** Assembles a message from its archived deltas; returns null when it has none. */
 export async function readOpenMessage(em: SqlEntityManager, runId: string, messageId: string): Promise<OpenMessage | null> {
-  const deltas = await rows<{ text: string }>(
-    em,
-    `select frame as text from run_frame_chunks, unnest(frames) with ordinality as f(frame, n)
-     where run_id = ? and position(? in frame) > 0 and (position('"type":"message.delta"' in left(frame, 120)) > 0 or position('"type":"reasoning.delta"' in left(frame, 120)) > 0)
-     order by first_seq, n`,
-    [runId, `"message_id":"${messageId}"`],
-  );
+  const deltas = await rows(em, deltasOf({ runId, mark: `"message_id":"${messageId}"` }));
 
   const blocks = new Map<number, { index: number; block: OpenBlock['block']; text: string }>();
   let step: number | null = null;

@@ -1,27 +1,36 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 
 /** A run whose stream has ended, and when. */
-export interface EndedRun {
-  readonly run_id: string;
-  readonly updated_at: string;
-}
+export type EndedRun = Awaited<ReturnType<typeof streamsEndedSince>>[number];
 
 /** Returns runs whose stream ended longer ago than the interval `after`, ordered by the time of their end, starting after the run that the mark names. */
 export async function streamsEndedSince(
   em: SqlEntityManager,
   { mark, after, limit }: { readonly mark: string; readonly after: string; readonly limit: number },
-): Promise<EndedRun[]> {
-  const known = await row<{ at: string; run_id: string | null }>(
+) {
+  const known = await row(
     em,
-    `select at, detail ->> 'run_id' as run_id from system_marks where name = ?`,
-    [mark],
+    query
+      .selectFrom('system_marks')
+      .select(({ ref }) => ['at', sql<string | null>`${ref('detail')} ->> 'run_id'`.as('runId')])
+      .where('name', '=', mark),
   );
-  return rows<EndedRun>(
+  const at = known?.at ?? '-infinity';
+  const runId = known?.runId ?? '00000000-0000-0000-0000-000000000000';
+  return rows(
     em,
-    `select run_id, updated_at from run_streams
-     where ended and updated_at < now() - ?::interval and (updated_at, run_id) > (?::timestamptz, ?::uuid) order by updated_at, run_id limit ?`,
-    [after, known?.at ?? '-infinity', known?.run_id ?? '00000000-0000-0000-0000-000000000000', limit],
+    query
+      .selectFrom('run_streams')
+      .select(['runId', 'updatedAt'])
+      .where('ended', '=', sql.lit(true))
+      .where('updatedAt', '<', sql<string>`now() - ${after}::interval`)
+      .where(sql<boolean>`(updated_at, run_id) > (${at}::timestamptz, ${runId}::uuid)`)
+      .orderBy('updatedAt')
+      .orderBy('runId')
+      .limit(limit),
   );
 }
 
@@ -29,7 +38,11 @@ export async function streamsEndedSince(
 export async function recordProgress(em: SqlEntityManager, mark: string, last: EndedRun): Promise<void> {
   await change(
     em,
-    `insert into system_marks (name, at, detail) values (?, ?, ?::jsonb) on conflict (name) do update set at = excluded.at, detail = excluded.detail`,
-    [mark, last.updated_at, JSON.stringify({ run_id: last.run_id })],
+    query
+      .insertInto('system_marks')
+      .values({ name: mark, at: last.updatedAt, detail: { run_id: last.runId } })
+      .onConflict((conflict) =>
+        conflict.column('name').doUpdateSet(({ ref }) => ({ at: ref('excluded.at'), detail: ref('excluded.detail') })),
+      ),
   );
 }

@@ -9,7 +9,7 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
  */
 export async function readCopiedParts(
   ctx: Pick<Scoped, 'em'>,
-  agent: Pick<AgentRow, 'id' | 'active_revision_id'>,
+  agent: Pick<AgentRow, 'id' | 'activeRevisionId'>,
   asked: { readonly revisionId: string | null; readonly pointer: string | null },
 ): Promise<CopiedParts> {
   const parts = await findCopiedParts(ctx, agent, asked.revisionId);

@@ -58,7 +58,7 @@ async function sorting(tx: TenantTransaction, run: RunState, calls: readonly Cal
   const firsts = new Set(calls.filter((call) => call.gate === 'first' && call.state === 'gated').map(({ slug }) => slug));
   const asksForCall = ({ gate }: CallState) => gate === 'critical' || gate === 'binding' || gate === 'first' || gate === 'effect';
   return {
-    isRejected: (call: CallState) => asksForCall(call) && rejected.has(`${call.slug} ${call.args_hash}`),
+    isRejected: (call: CallState) => asksForCall(call) && rejected.has(`${call.slug} ${call.argsHash}`),
     isApproved: (call: CallState) => call.gate === 'first' && approved.has(call.slug),
     /** Asked once per run and tool: the other calls wait for the decision on the first. */
     isHeldBack: (call: CallState) => {
@@ -89,7 +89,7 @@ async function put(
   const batches: FrameBatch[] = [stateBatch(identityOf(run), frames)];
   if (!inEvaluation) return batches;
   for (const approval of approvals) {
-    const call = calls.find(({ id }) => id === approval.tool_call_id);
+    const call = calls.find(({ id }) => id === approval.toolCallId);
     if (call) batches.push(...(await applyAnswer(tx, call, approval)));
   }
   return batches;

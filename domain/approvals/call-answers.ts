@@ -18,7 +18,7 @@ export async function applyAnswer(tx: TenantTransaction, call: CallState, approv
     case 'approved':
       return readyCall(tx, call);
     case 'edited':
-      return readyCall(tx, call, approval.edited_args ?? call.args);
+      return readyCall(tx, call, approval.editedArgs ?? call.args);
     case 'responded':
       return approval.reason === 'auth' ? readyCall(tx, call) : endHere(tx, call, respondedEnd(approval.response));
     case 'rejected':
@@ -45,7 +45,7 @@ export async function readyCall(
   args: Readonly<Record<string, unknown>> = call.args,
 ): Promise<FrameBatch[]> {
   await setReady(tx, call.id, { args, argsHash: argsHashOf(args) });
-  return call.client_owned ? [await openClientCall(tx, call)] : [];
+  return call.clientOwned ? [await openClientCall(tx, call)] : [];
 }
 
 /** Hands a call to its client, with the tool's timeout, and opens its step. Returns the frame that announces it. */
@@ -57,7 +57,7 @@ export async function openClientCall(tx: TenantTransaction, call: CallState): Pr
 
 /** Ends a call whose client has let its time pass. */
 export function expireClientCall(tx: TenantTransaction, call: CallState): Promise<FrameBatch[]> {
-  const error = { code: 'timed_out', message: `no result within ${call.timeout_s} s`, retryable: true, reason: null };
+  const error = { code: 'timed_out', message: `no result within ${call.timeoutS} s`, retryable: true, reason: null };
   return endHere(tx, call, { state: 'timed_out', result: resultWithoutOutput('timed_out', error), rest: null });
 }
 

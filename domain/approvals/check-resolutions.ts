@@ -31,7 +31,7 @@ export async function checkResolutions(tx: TenantTransaction, input: ResolveAppr
       resolution,
       approval,
       args: resolution.decision === 'edit' ? await editedArgs(tx, input, { approval, resolution, pointer }) : null,
-      subjectId: approval.subject_kind === 'user' ? approval.subject_id : null,
+      subjectId: approval.subjectKind === 'user' ? approval.subjectId : null,
       pointer,
     });
     if (resolution.decision === 'respond') await checkResponse(input, { approval, resolution, pointer });
@@ -60,8 +60,8 @@ function refuseUnless(isDemanded: boolean, isGiven: boolean, pointer: string): v
 }
 
 async function editedArgs(tx: TenantTransaction, { validate }: ResolveApprovals, { approval, resolution, pointer }: One) {
-  const manifest = await readManifest(tx, approval.run_id);
-  const tool = (manifest === null ? [] : await readRunTools(tx, manifest)).find(({ slug }) => slug === approval.tool_slug);
+  const manifest = await readManifest(tx, approval.runId);
+  const tool = (manifest === null ? [] : await readRunTools(tx, manifest)).find(({ slug }) => slug === approval.toolSlug);
   if (!tool) throw invalid(`${pointer}/edited_args`, 'reference', 'The run no longer has this tool.');
   const args = { ...resolution.edited_args, ...tool.pin.preset };
   if (Buffer.byteLength(JSON.stringify(args)) > maxArgsBytes)
@@ -73,8 +73,8 @@ async function editedArgs(tx: TenantTransaction, { validate }: ResolveApprovals,
 async function checkResponse({ validate }: ResolveApprovals, { approval, resolution, pointer }: One): Promise<void> {
   if (Buffer.byteLength(JSON.stringify(resolution.response)) > maxBytes)
     throw invalid(`${pointer}/response`, 'maxLength', `A response can have at most ${maxBytes} bytes.`);
-  if (approval.response_schema === null) return;
-  await refuseUnfit({ validate }, { schema: approval.response_schema, value: resolution.response, pointer: `${pointer}/response` });
+  if (approval.responseSchema === null) return;
+  await refuseUnfit({ validate }, { schema: approval.responseSchema, value: resolution.response, pointer: `${pointer}/response` });
 }
 
 interface Value {

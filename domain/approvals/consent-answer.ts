@@ -11,7 +11,7 @@ export async function takeConsent(
   keys: Pick<KeyRing, 'keks'>,
   { approval, resolution, subjectId, pointer }: CheckedResolution,
 ): Promise<void> {
-  const toolkitId = approval.tool_call_id === null ? null : await readToolkitOfCall(tx, approval.tool_call_id);
+  const toolkitId = approval.toolCallId === null ? null : await readToolkitOfCall(tx, approval.toolCallId);
   const { code, state } = codeOf(resolution.response);
   if (toolkitId === null || subjectId === null) throw refused(`${pointer}/response/state`);
   const isTaken = await storeCode(tx, keys, { toolkitId, principal: { kind: 'user', id: subjectId }, code, state });

@@ -10,9 +10,9 @@ import type { LockedQuestion, CheckedResolution } from '../../db/approvals/quest
 export function judgeState(checked: CheckedResolution, locked: LockedQuestion | undefined): 'open' | 'same' {
   if (!locked) throw fail('not_found');
   const asked = checked.resolution.args_hash;
-  if (asked !== undefined && asked !== locked.args_hash)
+  if (asked !== undefined && asked !== locked.argsHash)
     throw conflict('args_changed', 'The arguments have changed: they do not match args_hash.', locked);
-  if (locked.status === 'pending' && !locked.is_late) return 'open';
+  if (locked.status === 'pending' && !locked.isLate) return 'open';
   if (locked.status === 'pending' || locked.status === 'expired') throw conflict('approval_expired', 'The question has expired.', locked);
   if (isSame(checked, locked)) return 'same';
   throw conflict('approval_resolved', 'The question has already been answered differently.', locked);
@@ -26,7 +26,7 @@ function isSame({ resolution, args }: CheckedResolution, locked: ApprovalRow): b
     case 'reject':
       return locked.status === 'rejected' && (resolution.comment ?? null) === locked.comment;
     case 'edit':
-      return locked.status === 'edited' && canonicalize(args) === canonicalize(locked.edited_args);
+      return locked.status === 'edited' && canonicalize(args) === canonicalize(locked.editedArgs);
     case 'respond':
       if (locked.status !== 'responded') return false;
       return locked.reason === 'auth' || canonicalize(resolution.response ?? null) === canonicalize(locked.response ?? null);

@@ -50,7 +50,7 @@ async function openCallsOf(tx: TenantTransaction, run: RunState, step: number): 
 
 /** No question has been asked about the call yet, or it has not been handed to its client. */
 function isNewWait(call: CallState): boolean {
-  return call.state === 'recorded' || (call.state === 'ready' && call.client_owned && call.deadline_at === null);
+  return call.state === 'recorded' || (call.state === 'ready' && call.clientOwned && call.deadlineAt === null);
 }
 
 /** Releases calls that ask for a consent which has been given meanwhile, for another call or in a sync of the toolkit. */
@@ -69,12 +69,12 @@ async function expire(tx: TenantTransaction, run: RunState, calls: readonly Call
   const batches: FrameBatch[] = [];
   const expired = await expireQuestions(tx, run, batches);
   for (const approval of expired) {
-    const call = calls.find(({ id }) => id === approval.tool_call_id);
-    if (call && approval.on_expiry === 'deny') batches.push(...(await applyAnswer(tx, call, approval)));
+    const call = calls.find(({ id }) => id === approval.toolCallId);
+    if (call && approval.onExpiry === 'deny') batches.push(...(await applyAnswer(tx, call, approval)));
   }
   const now = followedTime(tx.em);
   for (const call of calls) {
-    const isLate = call.client_owned && call.state === 'ready' && call.deadline_at !== null && new Date(call.deadline_at) <= now;
+    const isLate = call.clientOwned && call.state === 'ready' && call.deadlineAt !== null && new Date(call.deadlineAt) <= now;
     if (isLate) batches.push(...(await expireClientCall(tx, call)));
   }
   return batches;

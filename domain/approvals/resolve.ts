@@ -58,7 +58,7 @@ export interface ResolvedApprovals {
  */
 export async function resolveApprovals(tx: TenantTransaction, input: ResolveApprovals): Promise<ResolvedApprovals> {
   const checked = await checkResolutions(tx, input);
-  for (const { approval } of checked) input.refuseBelow(approval.approver_floor);
+  for (const { approval } of checked) input.refuseBelow(approval.approverFloor);
   refuseForeignConsents(checked, input.by);
 
   const runs = await lockRunsWithTrees(tx, [input.runId]);
@@ -103,13 +103,13 @@ async function answerAll(tx: TenantTransaction, { input, open, runs }: Answering
   const answered: ApprovalRow[] = [];
   const batches: FrameBatch[] = [];
   for (const one of open) {
-    const run = runs.find(({ id }) => id === one.approval.run_id);
+    const run = runs.find(({ id }) => id === one.approval.runId);
     if (!run) throw fail('not_found');
     if (one.approval.reason === 'auth' && one.resolution.decision === 'respond') await takeConsent(tx, input.keys, one);
     const approval = await writeAnswer(tx, one, input.by);
     answered.push(approval);
     batches.push(stateBatch(identityOf(run), [resolvedFrame(approval)]));
-    const call = approval.tool_call_id === null ? null : await lockCall(tx, run.id, approval.tool_call_id);
+    const call = approval.toolCallId === null ? null : await lockCall(tx, run.id, approval.toolCallId);
     if (call?.state === 'gated') batches.push(...(await applyAnswer(tx, call, approval)));
   }
   if (answered.length === 0) return answered;
@@ -121,7 +121,7 @@ async function answerAll(tx: TenantTransaction, { input, open, runs }: Answering
 
 /** One signal per workflow: it reads the rows. */
 async function wake(tx: TenantTransaction, answered: readonly ApprovalRow[]): Promise<void> {
-  const first = new Map(answered.toReversed().map((approval) => [approval.run_id, approval.id]));
+  const first = new Map(answered.toReversed().map((approval) => [approval.runId, approval.id]));
   await addOutboxAll(
     tx,
     [...first].map(([runId, approvalId]) => ({

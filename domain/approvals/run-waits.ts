@@ -62,7 +62,7 @@ async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: Bu
   const { question, periodEndsAt } = isOpen ? await lookAgain(tx, run, { last, look, lead }) : await ask(tx, run, { look, lead });
   await settleStatus(tx, locked, { lead });
   if (question === null) return nothingOpen;
-  const expires = new Date(question.expires_at).getTime();
+  const expires = new Date(question.expiresAt).getTime();
   return { ready: [], open: 1, nextMs: leftMs(tx, periodEndsAt === null ? expires : Math.min(expires, periodEndsAt.getTime())) };
 }
 
@@ -100,6 +100,6 @@ async function lookAgain(
 
 function endOf(last: ApprovalRow | null): Pick<CallApprovalState, 'ends'> {
   if (last?.status === 'rejected') return { ends: 'budget_exceeded' };
-  if (last?.status === 'expired') return { ends: last.on_expiry === 'fail' ? 'approval_expired' : 'budget_exceeded' };
+  if (last?.status === 'expired') return { ends: last.onExpiry === 'fail' ? 'approval_expired' : 'budget_exceeded' };
   return {};
 }

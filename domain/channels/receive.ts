@@ -118,9 +118,9 @@ async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, cha
   // Locked first, so that of concurrent messages each sees what the preceding one has left.
   const subject = { kind: 'guest', id: subjectId } as const;
   const conversation = await lockNamedSession(tx, { organizationId, workspaceId, agentId, subject, sessionKey });
-  const answered = await takeAnswer(tx, deps, { received: { id, channel, message, hops }, activeRunId: conversation.active_run_id });
+  const answered = await takeAnswer(tx, deps, { received: { id, channel, message, hops }, activeRunId: conversation.activeRunId });
   if (answered !== null) return answered;
-  const inLine = conversation.active_run_id === null ? null : await findRunInLine(tx, conversation.id, channel.id);
+  const inLine = conversation.activeRunId === null ? null : await findRunInLine(tx, conversation.id, channel.id);
   const input = await inputOf(tx, deps, { id, channel, message });
   if (inLine !== null && (await join(tx, inLine, input))) {
     await settleMessage(tx, id, { status: 'received', runId: inLine, reason: null });

@@ -141,10 +141,20 @@ function batchesOf(runs: readonly RunState[], settled: ReadonlyMap<string, RunSt
     .toSorted((left, right) => right.depth - left.depth)
     .flatMap((run) => {
       const now = settled.get(run.id) ?? run;
-      const frames: FrameDraft[] = begun.filter((child) => child.parent_run_id === run.id).map((child) => subAgentFrame(child, 'waiting'));
+      const frames: FrameDraft[] = begun.filter((child) => child.parent_run_id === run.id).map(waitingFrame);
       if (isOther(run, now)) frames.push(waitFrame(run, now));
       return frames.length === 0 ? [] : [stateBatch(identityOf(run), frames)];
     });
+}
+
+function waitingFrame({
+  id,
+  agent_id: agentId,
+  agent_revision_id: agentRevisionId,
+  parent_tool_call_id: parentToolCallId,
+  status,
+}: RunState) {
+  return subAgentFrame({ id, agentId, agentRevisionId, parentToolCallId, status }, 'waiting');
 }
 
 function begunToWait(runs: readonly RunState[], settled: ReadonlyMap<string, RunState>): RunState[] {

@@ -36,7 +36,7 @@ interface Walk {
 async function walk(db: Databases, { mark, after, work }: Walk): Promise<{ sum: number; isDone: boolean }> {
   const due = await sweep(db, (em) => streamsEndedSince(em, { mark, after, limit: runsPerCall }));
   let sum = 0;
-  for (const run of due) sum += await sweep(db, (em) => work(em, run.run_id));
+  for (const run of due) sum += await sweep(db, (em) => work(em, run.runId));
 
   const last = due.at(-1);
   if (last) await sweep(db, (em) => recordProgress(em, mark, last));

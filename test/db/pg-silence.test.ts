@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import pino from 'pino';
 import { newId } from '../../db/ids.ts';
 import { connectDatabases } from '../../db/orm.ts';
 import { runInAutocommit, type Databases } from '../../db/databases.ts';
+import { prepared, type ParametersOf } from '../../db/prepared.ts';
+import { query } from '../../db/query.ts';
 import { openTransaction, openReadOnly, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { sweeperRows } from '../../db/streams/sweeper-rows.ts';
 import { change, row, rows } from '../../db/sql.ts';
@@ -77,12 +80,14 @@ async function warm(): Promise<void> {
   await Promise.all(Array.from({ length: connections }, () => transact(db, tx(), ({ em }) => row(em, 'select pg_sleep(0.05)'))));
 }
 
+const number = prepared(({ n }: ParametersOf<{ readonly n: number }>) => query.selectNoFrom(sql<number>`${n}::int`.as('n')));
+
 test.each<[string, () => Promise<unknown>]>([
   ['a read', () => rows(openReadOnly(db, tx()).tx.em, one, [1]).catch(translate)],
   ['a transaction', () => transact(db, tx(), ({ em }) => row(em, one, [1]))],
   ['a statement without parameters', () => transact(db, tx(), ({ em }) => rows(em, 'select 1'))],
   ['a job across tenants', () => sweep(db, (em) => row(em, one, [1]))],
-  ['a read of the hub', () => sweeperRows(db, 'select $1::int as n', [1]).catch(translate)],
+  ['a read of the hub', () => sweeperRows(db, number({ n: 1 })).catch(translate)],
   ['a statement past the layers', () => runInAutocommit(db.app, { sql: 'select $1::int as n', parameters: [1] }).catch(translate)],
 ])('a server that stands still ends %s as lost; once it goes on the pool is whole again', async (_, ask) => {
   await warm();

@@ -121,7 +121,7 @@ function toPromptMessage(message: HistoryMessage, reader: string | null): Prompt
           role: 'assistant',
           content: [...message.content],
           toolCalls: message.calls.map((call) => ({ id: call.provider_call_id, slug: call.slug, args: call.args })),
-          providerState: message.provider_state as ProviderState | null, // stored by the step that returned it; opaque to all other code
+          providerState: message.providerState as ProviderState | null, // stored by the step that returned it; opaque to all other code
         },
       ];
     case 'tool':

@@ -60,9 +60,9 @@ function shorten(
   room: ContextBudget,
   { limit, maxTokens }: Pick<Shortening, 'limit' | 'maxTokens'>,
 ): HistoryMessage[] {
-  const asked = history.filter((message) => message.is_own);
+  const asked = history.filter((message) => message.isOwn);
   const own = shortenRun(asked, { limit, maxTokens, tokensOf: tokensOfOne, reader: room.reader });
-  const turns = turnsOf(history.filter((message) => !message.is_own));
+  const turns = turnsOf(history.filter((message) => !message.isOwn));
   const isShortening = room.rules.on_overflow === 'summarize';
   const left = limit - tokensOf(own);
   const kept: HistoryMessage[][] = [];
@@ -106,8 +106,8 @@ function tokensOf(messages: readonly HistoryMessage[]): number {
   return messages.reduce((sum, message) => sum + tokensOfOne(message), 0);
 }
 
-function tokensOfOne({ content, calls, provider_state }: HistoryMessage): number {
-  const state = provider_state === null ? 0 : estimateTokens(JSON.stringify(provider_state));
+function tokensOfOne({ content, calls, providerState }: HistoryMessage): number {
+  const state = providerState === null ? 0 : estimateTokens(JSON.stringify(providerState));
   return estimateTokens(JSON.stringify(content)) + estimateTokens(JSON.stringify(calls)) + state;
 }
 
@@ -117,8 +117,8 @@ function tooLong(
   room: ContextBudget,
   { factor, what }: { readonly factor: number; readonly what: string },
 ): Failure {
-  const newestStep = history.findLastIndex(({ role, is_own }) => is_own && role === 'assistant');
-  const input = tokensOf(history.filter(({ is_own, role }) => is_own && role === 'user'));
+  const newestStep = history.findLastIndex(({ role, isOwn }) => isOwn && role === 'assistant');
+  const input = tokensOf(history.filter(({ isOwn, role }) => isOwn && role === 'user'));
   const newest = newestStep < 0 ? 0 : tokensOf(history.slice(newestStep).filter(({ role }) => role !== 'user'));
   const parts = [
     ['instructions and tools', room.takenTokens],
@@ -146,5 +146,5 @@ function shortened(turns: readonly HistoryMessage[][], limitTokens: number): His
   const [first] = turns.flat();
   if (told.length === 0 || !first) return [];
   const text = `[Earlier in this conversation, shortened]\n${told.join('\n')}`;
-  return [{ ...first, role: 'user', origin: 'system', content: [{ type: 'text', text }], provider_state: null, calls: [], answers: null }];
+  return [{ ...first, role: 'user', origin: 'system', content: [{ type: 'text', text }], providerState: null, calls: [], answers: null }];
 }

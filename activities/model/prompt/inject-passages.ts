@@ -23,7 +23,7 @@ const maxQueryChars = 2_000;
 export async function withPassages(deps: ActivityDeps, opened: OpenedStep): Promise<OpenedStep> {
   const { run, history } = opened;
   const pins = (run.manifest.knowledge ?? []).filter(({ mode }) => mode !== 'tool');
-  const own = history.filter(({ is_own }) => is_own);
+  const own = history.filter(({ isOwn }) => isOwn);
   if (pins.length === 0 || own.some(({ role }) => role === 'assistant' || role === 'system')) return opened;
   const query = spoken(own).trim().slice(0, maxQueryChars).toWellFormed();
   if (query === '') return opened;
@@ -33,7 +33,7 @@ export async function withPassages(deps: ActivityDeps, opened: OpenedStep): Prom
     const text = await findPassages(deps, { transact, opened, query, topK: Math.max(...pins.map(({ top_k }) => top_k)) });
     if (text === null) return opened;
     const message = await transact((tx) => insertPassages(tx, run, text));
-    const at = history.findIndex(({ is_own }) => is_own);
+    const at = history.findIndex(({ isOwn }) => isOwn);
     return { ...opened, history: history.toSpliced(at, 0, message) };
   } catch (error) {
     if (isGivenUpFailure(error)) throw error;

@@ -107,10 +107,10 @@ export const defaultModelSettings: ModelSettings = {
  * What a provider wants back within a turn (signatures of thinking, encrypted reasoning), stored beside the message and opaque to all other code. Sent only to
  * the model that produced it; a prompt without it is still valid.
  */
-export interface ProviderState {
+export type ProviderState = {
   readonly model: string;
   readonly parts: readonly ProviderStatePart[];
-}
+};
 
 export type ProviderStatePart =
   | { readonly type: 'reasoning'; readonly text: string; readonly options: ProviderOptions | null }

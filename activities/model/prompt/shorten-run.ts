@@ -59,7 +59,7 @@ function withoutOldSteps(own: readonly HistoryMessage[], excess: number, tokensO
     role: 'user',
     origin: 'system',
     content: [{ type: 'text', text }],
-    provider_state: null,
+    providerState: null,
     calls: [],
     answers: null,
   } as const;
@@ -86,7 +86,7 @@ function withoutResult(message: HistoryMessage, reader: string | null): HistoryM
 /** The provider's signature does not cover the truncated text, so its state is dropped. */
 function withCutText(message: HistoryMessage): HistoryMessage {
   const content = message.content.map((block) => ('text' in block ? { ...block, text: cut(block.text) } : block));
-  return { ...message, content, provider_state: null, calls: message.calls.map((call) => ({ ...call, args: shortArgs(call.args) })) };
+  return { ...message, content, providerState: null, calls: message.calls.map((call) => ({ ...call, args: shortArgs(call.args) })) };
 }
 
 function shortArgs(args: Record<string, unknown>): Record<string, unknown> {

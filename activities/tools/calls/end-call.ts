@@ -27,7 +27,7 @@ export async function endAndSettle(
     const ended = await endCallBeside(tx, call, attempt, end);
     // Without a try of its own, it uses a number above every try of the call, so that a try that still holds the call is fenced from now on.
     if (ended !== null) await appendResult(tx, call, attempt ?? call.attempt + 1, ended.frame);
-    return { gated: false, hasWaits: ended !== null && (ended.hasWaits || call.run_status === 'waiting') };
+    return { gated: false, hasWaits: ended !== null && (ended.hasWaits || call.runStatus === 'waiting') };
   });
   if (done.hasWaits) await settleRun(deps, runId);
   return { gated: done.gated };

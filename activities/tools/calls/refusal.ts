@@ -6,15 +6,15 @@ import { toolError, type ToolError } from './outcome.ts';
 
 /** What is known about a call before it is executed: what its run pinned, and what its tool's row says now. */
 export interface CallFacts {
-  readonly tool_id: string | null;
+  readonly toolId: string | null;
   readonly slug: string;
   readonly manifest: Pick<Manifest, 'tools'> | null;
   readonly kind: ToolKind | null;
   readonly effect: 'read' | 'write';
-  readonly max_effect: 'read' | 'write';
+  readonly maxEffect: 'read' | 'write';
   readonly live: LiveTool | null;
   /** Whether the client executes it, as the run pinned it. */
-  readonly client_owned?: boolean;
+  readonly clientOwned?: boolean;
 }
 
 /**
@@ -23,15 +23,15 @@ export interface CallFacts {
  */
 export function refusalOf(call: CallFacts): ToolError | null {
   const { live } = call;
-  const isOwn = call.tool_id === null && (call.kind === 'builtin' || call.kind === 'delegate');
-  if (!isOwn && (live === null || !live.is_active)) return toolError('tool_unavailable', 'the tool is not active any more', false);
-  if (live?.is_quarantined) return toolError('tool_quarantined', 'the tool has changed on its server and waits for an approval', false);
-  if (live?.client_owned && call.client_owned !== true)
+  const isOwn = call.toolId === null && (call.kind === 'builtin' || call.kind === 'delegate');
+  if (!isOwn && (live === null || !live.isActive)) return toolError('tool_unavailable', 'the tool is not active any more', false);
+  if (live?.isQuarantined) return toolError('tool_quarantined', 'the tool has changed on its server and waits for an approval', false);
+  if (live?.clientOwned && call.clientOwned !== true)
     return toolError('tool_unavailable', 'the tool belongs to the client now', false, 'client_owned');
 
   // A delegate's child inherits the bound, so the child's tools are the ones that are refused.
   const writes = call.effect === 'write' || live?.effect === 'write';
-  if (call.max_effect === 'read' && writes && call.kind !== 'delegate')
+  if (call.maxEffect === 'read' && writes && call.kind !== 'delegate')
     return toolError('effect_not_allowed', 'this run may only read', false);
   return null;
 }

@@ -23,10 +23,10 @@ export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Pr
   let hasChild = false;
   const { gated } = await endAndSettle(deps, input, async (tx) => {
     const call = await lockCall(tx, runId, toolCallId);
-    hasChild = call?.child_run_id !== undefined && call.child_run_id !== null;
+    hasChild = call?.childRunId !== undefined && call.childRunId !== null;
     // The outcome of a child is the result of its call.
     if (!call || !isOpen(call) || hasChild) return null;
-    const isStopped = cause === 'cancelled' || call.run_status === 'cancelling';
+    const isStopped = cause === 'cancelled' || call.runStatus === 'cancelling';
     if (!isStopped && (call.state === 'recorded' || call.state === 'gated')) return 'gated';
     again = !isStopped && (call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < maxTries));
     if (again) return null;
@@ -41,7 +41,7 @@ export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Pr
 }
 
 function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallOutcome {
-  if (cause === 'cancelled' || call.run_status === 'cancelling') return cancelledEnd(call);
+  if (cause === 'cancelled' || call.runStatus === 'cancelling') return cancelledEnd(call);
   if (!isRepeatable(call)) {
     return failedEnd(
       'unknown',
@@ -49,6 +49,6 @@ function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallOutco
       toolError('outcome_unknown', 'The call was interrupted while it was executed; it may have happened.', false),
     );
   }
-  if (cause === 'timeout') return failedEnd('timed_out', 'timed_out', toolError('timed_out', `no result within ${call.timeout_s} s`, true));
+  if (cause === 'timeout') return failedEnd('timed_out', 'timed_out', toolError('timed_out', `no result within ${call.timeoutS} s`, true));
   return failedEnd('failed', 'failed', toolError('tool_unavailable', 'the call was interrupted three times', true, 'worker_lost'));
 }

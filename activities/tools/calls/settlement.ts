@@ -18,9 +18,9 @@ export async function settlementOf(deps: ActivityDeps, call: CallState, outcome:
     return async () => end;
   }
   const { maxBytes, scan } = deps.env.attachments;
-  const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organization_id, maxBytes, signal });
+  const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organizationId, maxBytes, signal });
   const recorded = { stored: kept.stored, isScanned: scan !== null };
-  return async (tx) => filesEnd(await recordFiles(tx, retainedFor(call), recorded), kept.text, call.response_max_chars);
+  return async (tx) => filesEnd(await recordFiles(tx, retainedFor(call), recorded), kept.text, call.responseMaxChars);
 }
 
 function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: 'files' }>): CallOutcome {
@@ -34,7 +34,7 @@ function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: '
     }
     return failedEnd(outcome.status, outcome.status, outcome.error);
   }
-  const capped = capOutput(outcome, call.response_max_chars);
+  const capped = capOutput(outcome, call.responseMaxChars);
   return {
     state: 'succeeded',
     result: {

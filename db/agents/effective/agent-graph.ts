@@ -1,15 +1,23 @@
+import { sql } from 'kysely';
+import { anyId } from '../../expressions.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** How deep agents may delegate to agents: the largest `max_depth` that a run may have. */
 export const limitDelegations = 5;
 
+const activationLock = prepared(({ owner }: ParametersOf<{ readonly owner: string }>) =>
+  query.selectNoFrom(sql`pg_advisory_xact_lock(hashtextextended('agent-activation:' || ${owner}::text, 0))`.as('locked')),
+);
+
 /**
  * Serializes the activations of an organization until the transaction ends: otherwise two that together close a cycle would both pass. Platform agents
  * refer only to platform agents and have a lock of their own.
  */
 export async function lockActivations(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null): Promise<void> {
-  await rows(tx.em, `select pg_advisory_xact_lock(hashtextextended('agent-activation:' || ?::text, 0))`, [organizationId ?? 'platform']);
+  await rows(tx.em, activationLock({ owner: organizationId ?? 'platform' }));
 }
 
 export interface Delegations {
@@ -19,6 +27,33 @@ export interface Delegations {
   readonly depth: number;
 }
 
+const delegations = prepared(
+  ({ agentId, askedIds }: ParametersOf<{ readonly agentId: string | null; readonly askedIds: readonly string[] }>) =>
+    query
+      .withRecursive('asked', (of) =>
+        of
+          .selectFrom('agents as a')
+          .select(['a.id', sql<number>`1`.as('depth')])
+          .where('a.id', '=', anyId(askedIds))
+          .where('a.deletedAt', 'is', null)
+          .union(
+            of
+              .selectFrom('asked as q')
+              .innerJoin('agents as a', 'a.id', 'q.id')
+              .innerJoin('agent_refs as f', (join) =>
+                join.onRef('f.revisionId', '=', 'a.activeRevisionId').on('f.kind', '=', sql.lit('sub_agent')),
+              )
+              .innerJoin('agents as b', (join) => join.onRef('b.id', '=', 'f.targetId').on('b.deletedAt', 'is', null))
+              .select(['b.id', sql<number>`q.depth + 1`.as('depth')])
+              .where('q.depth', '<=', sql.lit(limitDelegations))
+              .where('a.id', 'is distinct from', sql<string | null>`${agentId}::uuid`),
+          ),
+      )
+      .selectFrom('asked')
+      .select(sql<boolean | null>`bool_or(id = ${agentId}::uuid)`.as('isCyclic'))
+      .select(({ fn }) => fn.max<number | null>('depth').as('depth')),
+);
+
 /** Follows the active revisions from the agents that a revision delegates to. */
 export async function followDelegations(
   tx: Pick<TenantTransaction, 'em'>,
@@ -26,19 +61,6 @@ export async function followDelegations(
   askedIds: readonly string[],
 ): Promise<Delegations> {
   if (askedIds.length === 0) return { isCyclic: false, depth: 0 };
-  const found = await row<{ is_cyclic: boolean | null; depth: number | null }>(
-    tx.em,
-    `with recursive asked as (
-       select a.id, 1 as depth from agents a where a.id = any (?::uuid[]) and a.deleted_at is null
-       union
-       select b.id, q.depth + 1 from asked q
-         join agents a on a.id = q.id
-         join agent_refs f on f.revision_id = a.active_revision_id and f.kind = 'sub_agent'
-         join agents b on b.id = f.target_id and b.deleted_at is null
-        where q.depth <= ${limitDelegations} and a.id is distinct from ?::uuid
-     )
-     select bool_or(id = ?::uuid) as is_cyclic, max(depth) as depth from asked`,
-    [askedIds, agentId, agentId],
-  );
-  return { isCyclic: found?.is_cyclic ?? false, depth: found?.depth ?? 0 };
+  const found = await row(tx.em, delegations({ agentId, askedIds }));
+  return { isCyclic: found?.isCyclic ?? false, depth: found?.depth ?? 0 };
 }

@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import { isToolOn } from '../../tools/tool-on.sql.ts';
 import type { ToolDescriptor } from '../../tools/tool-descriptor.ts';
@@ -82,35 +85,50 @@ export interface BoundAsk {
 export async function readBoundRows(tx: Pick<TenantTransaction, 'em'>, ask: BoundAsk): Promise<ResolvedBindings> {
   const { document, place } = ask;
   const { tools, toolkits, skills, sub_agents: agents } = document;
-  const bound: Record<keyof ResolvedBindings, unknown[]> = { tools: [], toolkits: [], skills: [], sub_agents: [] };
-  if (tools.length + toolkits.length + skills.length + agents.length > 0) {
-    const found = await rows<{ kind: keyof ResolvedBindings; facts: Record<string, unknown> }>(tx.em, boundSql, [
-      place.organizationId,
-      place.workspaceId,
-      ask.withTexts,
-      ask.agentId,
-      ask.subjectUserId,
-      tools.map(({ id }) => id),
-      toolkits.map(({ id }) => id),
-      toolkits.map(({ revision }) => (revision === 'active' ? null : revision)),
-      skills.map(({ id }) => id),
-      skills.map(({ version }) => version),
-      skills.map(({ mode }) => mode),
-      agents.map(({ id }) => id),
-      agents.map(({ revision }) => revision),
-    ]);
-    for (const { kind, facts } of found) bound[kind].push(facts);
-  }
-  // The statement below returns each kind with its own fields.
-  return bound as unknown as ResolvedBindings;
+  if (tools.length + toolkits.length + skills.length + agents.length === 0) return sorted([]);
+  const found = await rows(
+    tx.em,
+    boundRows({
+      organizationId: place.organizationId,
+      workspaceId: place.workspaceId,
+      withTexts: ask.withTexts,
+      agentId: ask.agentId,
+      userId: ask.subjectUserId,
+      toolIds: tools.map(({ id }) => id),
+      toolkitIds: toolkits.map(({ id }) => id),
+      toolkitRevisions: toolkits.map(({ revision }) => (revision === 'active' ? null : revision)),
+      skillIds: skills.map(({ id }) => id),
+      skillVersions: skills.map(({ version }) => version),
+      skillModes: skills.map(({ mode }) => mode),
+      agentIds: agents.map(({ id }) => id),
+      agentRevisions: agents.map(({ revision }) => revision),
+    }),
+  );
+  return sorted(found);
+}
+
+/** One row of the statement: each kind has its own facts. */
+type Found = {
+  readonly [K in keyof ResolvedBindings]: { readonly kind: K; readonly facts: ResolvedBindings[K][number] };
+}[keyof ResolvedBindings];
+
+function sorted(found: readonly Found[]): ResolvedBindings {
+  return {
+    tools: found.flatMap((one) => (one.kind === 'tools' ? one.facts : [])),
+    toolkits: found.flatMap((one) => (one.kind === 'toolkits' ? one.facts : [])),
+    skills: found.flatMap((one) => (one.kind === 'skills' ? one.facts : [])),
+    sub_agents: found.flatMap((one) => (one.kind === 'sub_agents' ? one.facts : [])),
+  };
 }
 
 /** Returns a condition: rows that a run in `place` may use, i.e. those of the platform, of its organization and of its workspace. */
 const inPlace = (at: string) =>
-  `${at}.deleted_at is null and (${at}.organization_id is null or (${at}.organization_id = place.organization_id and (${at}.workspace_id is null or ${at}.workspace_id = place.workspace_id)))`;
+  sql.raw(
+    `${at}.deleted_at is null and (${at}.organization_id is null or (${at}.organization_id = place.organization_id and (${at}.workspace_id is null or ${at}.workspace_id = place.workspace_id)))`,
+  );
 
 /** A condition: the secret has a value, either the tool's own or one in a scope of `place` that is no wider than the tool's. */
-const hasSecret = `exists (
+const hasSecret = sql`exists (
   select from secrets x where x.name = wanted.name and x.value_version > 0 and (
     (x.tool_id = t.id and (x.organization_id is null or x.organization_id = place.organization_id))
     or (x.tool_id is null and (
@@ -118,71 +136,91 @@ const hasSecret = `exists (
       or (x.scope = 'organization' and t.scope <> 'workspace' and x.organization_id = place.organization_id)
       or (x.scope = 'platform' and t.scope = 'platform')))))`;
 
-const boundSql = `
-  with recursive place as (select ?::uuid as organization_id, ?::uuid as workspace_id, ?::boolean as with_texts, ?::uuid as agent_id, ?::uuid as user_id, ?::uuid[] as tool_ids),
-  kits as (select * from unnest(?::uuid[], ?::uuid[]) as k (id, revision_id)),
-  skill_bindings as (
-    select b.ord, b.id, b.version, b.mode from unnest(?::uuid[], ?::int[], ?::text[]) with ordinality as b (id, version, mode, ord)
-  ),
-  -- A superseded skill leads to its successor, unless the binding pins a version.
-  chain as (
-    select b.ord, b.id, b.version, b.mode, s.id as skill_id, 0 as hops from skill_bindings b join skills s on s.id = b.id
+interface BoundArguments {
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly withTexts: boolean;
+  readonly agentId: string;
+  readonly userId: string | null;
+  readonly toolIds: readonly string[];
+  readonly toolkitIds: readonly string[];
+  readonly toolkitRevisions: readonly (string | null)[];
+  readonly skillIds: readonly string[];
+  readonly skillVersions: readonly (number | null)[];
+  readonly skillModes: readonly string[];
+  readonly agentIds: readonly string[];
+  readonly agentRevisions: readonly string[];
+}
+
+const boundRows = prepared((p: ParametersOf<BoundArguments>) =>
+  query.selectFrom(boundFacts(p).as('found')).select(['found.kind', 'found.facts']).$castTo<Found>(),
+);
+
+const boundFacts = (p: ParametersOf<BoundArguments>) => sql<Found>`(
+    with recursive place as (select ${p.organizationId}::uuid as organization_id, ${p.workspaceId}::uuid as workspace_id, ${p.withTexts}::boolean as with_texts, ${p.agentId}::uuid as agent_id, ${p.userId}::uuid as user_id, ${p.toolIds}::uuid[] as tool_ids),
+    kits as (select * from unnest(${p.toolkitIds}::uuid[], ${p.toolkitRevisions}::uuid[]) as k (id, revision_id)),
+    skill_bindings as (
+      select b.ord, b.id, b.version, b.mode from unnest(${p.skillIds}::uuid[], ${p.skillVersions}::int[], ${p.skillModes}::text[]) with ordinality as b (id, version, mode, ord)
+    ),
+    -- A superseded skill leads to its successor, unless the binding pins a version.
+    chain as (
+      select b.ord, b.id, b.version, b.mode, s.id as skill_id, 0 as hops from skill_bindings b join skills s on s.id = b.id
+      union all
+      select c.ord, c.id, c.version, c.mode, s.superseded_by, c.hops + 1 from chain c join skills s on s.id = c.skill_id
+       where c.version is null and s.curation_state = 'superseded' and s.superseded_by is not null and c.hops < 8
+    ),
+    reached as (select distinct on (ord) * from chain order by ord, hops desc),
+    loadable as (
+      select r.id, r.mode, s.id as skill_id, s.slug, s.is_active, s.curation_state,
+             case when r.version is null then own.newest when r.version = own.newest or s.promoted_versions @> to_jsonb(r.version) then r.version end as version
+        from reached r
+        cross join place
+        join skills s on s.id = r.skill_id and ${inPlace('s')} and (s.owner_user_id is null or s.owner_user_id = place.user_id)
+        cross join lateral (
+          select case when s.owner_agent_id = place.agent_id and s.curation_state = 'reviewed' then s.version else s.promoted_version end as newest
+        ) own
+       where s.is_active and s.curation_state not in ('retired', 'superseded') or (s.is_active and r.version is not null and s.curation_state = 'superseded')
+    ),
+    bound_tools as (
+      select t.id, t.slug, v.version, t.toolkit_id, t.remote_name, v.toolkit_revision_id, ${sql.raw(isToolOn('t'))} as is_active, t.quarantined_at is not null as is_quarantined,
+             t.critical, t.scope, v.descriptor
+        from tools t
+        cross join place
+        -- A tool that is also bound directly uses its newest version, whatever revision its toolkit is pinned to.
+        left join kits k on k.id = t.toolkit_id and t.id <> all (place.tool_ids)
+        join lateral (
+          select c.version, c.descriptor, c.toolkit_revision_id from (
+            select n.version, n.descriptor, coalesce(n.toolkit_revision_id, (
+                     select o.toolkit_revision_id from tool_versions o
+                      where o.tool_id = t.id and o.version < n.version and o.toolkit_revision_id is not null order by o.version desc limit 1)) as toolkit_revision_id
+              from tool_versions n where n.tool_id = t.id
+          ) c where k.revision_id is null or c.toolkit_revision_id = k.revision_id order by c.version desc limit 1
+        ) v on true
+       where (t.id = any (place.tool_ids) or k.id is not null) and ${inPlace('t')}
+    ),
+    asked as (
+      select a.id, a.revision from unnest(${p.agentIds}::uuid[], ${p.agentRevisions}::text[]) as a (id, revision)
+      union
+      select (d.descriptor #>> '{config,agent,id}')::uuid, coalesce(d.descriptor #>> '{config,revision}', 'active') from bound_tools d where d.descriptor ->> 'kind' = 'delegate'
+    )
+    select 'tools' as kind, jsonb_build_object('id', t.id, 'slug', t.slug, 'version', t.version, 'toolkit_id', t.toolkit_id, 'remote_name', t.remote_name,
+             'toolkit_revision_id', t.toolkit_revision_id, 'is_active', t.is_active, 'is_quarantined', t.is_quarantined, 'is_critical', t.critical,
+             'descriptor', case when place.with_texts then t.descriptor when t.descriptor ->> 'kind' = 'delegate' then t.descriptor - 'description' - 'input_schema'
+               else t.descriptor - 'description' - 'input_schema' - 'config' end,
+             'secrets_missing', (
+               select coalesce(jsonb_agg(wanted.name order by wanted.name), '[]')
+                 from jsonb_array_elements_text(coalesce(t.descriptor -> 'secrets_required', '[]')) wanted (name) where not ${hasSecret})) as facts
+      from bound_tools t cross join place
     union all
-    select c.ord, c.id, c.version, c.mode, s.superseded_by, c.hops + 1 from chain c join skills s on s.id = c.skill_id
-     where c.version is null and s.curation_state = 'superseded' and s.superseded_by is not null and c.hops < 8
-  ),
-  reached as (select distinct on (ord) * from chain order by ord, hops desc),
-  loadable as (
-    select r.id, r.mode, s.id as skill_id, s.slug, s.is_active, s.curation_state,
-           case when r.version is null then own.newest when r.version = own.newest or s.promoted_versions @> to_jsonb(r.version) then r.version end as version
-      from reached r
-      cross join place
-      join skills s on s.id = r.skill_id and ${inPlace('s')} and (s.owner_user_id is null or s.owner_user_id = place.user_id)
-      cross join lateral (
-        select case when s.owner_agent_id = place.agent_id and s.curation_state = 'reviewed' then s.version else s.promoted_version end as newest
-      ) own
-     where s.is_active and s.curation_state not in ('retired', 'superseded') or (s.is_active and r.version is not null and s.curation_state = 'superseded')
-  ),
-  bound_tools as (
-    select t.id, t.slug, v.version, t.toolkit_id, t.remote_name, v.toolkit_revision_id, ${isToolOn('t')} as is_active, t.quarantined_at is not null as is_quarantined,
-           t.critical, t.scope, v.descriptor
-      from tools t
-      cross join place
-      -- A tool that is also bound directly uses its newest version, whatever revision its toolkit is pinned to.
-      left join kits k on k.id = t.toolkit_id and t.id <> all (place.tool_ids)
-      join lateral (
-        select c.version, c.descriptor, c.toolkit_revision_id from (
-          select n.version, n.descriptor, coalesce(n.toolkit_revision_id, (
-                   select o.toolkit_revision_id from tool_versions o
-                    where o.tool_id = t.id and o.version < n.version and o.toolkit_revision_id is not null order by o.version desc limit 1)) as toolkit_revision_id
-            from tool_versions n where n.tool_id = t.id
-        ) c where k.revision_id is null or c.toolkit_revision_id = k.revision_id order by c.version desc limit 1
-      ) v on true
-     where (t.id = any (place.tool_ids) or k.id is not null) and ${inPlace('t')}
-  ),
-  asked as (
-    select a.id, a.revision from unnest(?::uuid[], ?::text[]) as a (id, revision)
-    union
-    select (d.descriptor #>> '{config,agent,id}')::uuid, coalesce(d.descriptor #>> '{config,revision}', 'active') from bound_tools d where d.descriptor ->> 'kind' = 'delegate'
-  )
-  select 'tools' as kind, jsonb_build_object('id', t.id, 'slug', t.slug, 'version', t.version, 'toolkit_id', t.toolkit_id, 'remote_name', t.remote_name,
-           'toolkit_revision_id', t.toolkit_revision_id, 'is_active', t.is_active, 'is_quarantined', t.is_quarantined, 'is_critical', t.critical,
-           'descriptor', case when place.with_texts then t.descriptor when t.descriptor ->> 'kind' = 'delegate' then t.descriptor - 'description' - 'input_schema'
-             else t.descriptor - 'description' - 'input_schema' - 'config' end,
-           'secrets_missing', (
-             select coalesce(jsonb_agg(wanted.name order by wanted.name), '[]')
-               from jsonb_array_elements_text(coalesce(t.descriptor -> 'secrets_required', '[]')) wanted (name) where not ${hasSecret})) as facts
-    from bound_tools t cross join place
-  union all
-  select 'toolkits', jsonb_build_object('id', k.id, 'is_active', k.is_active, 'active_revision_id', k.active_revision_id)
-    from toolkits k cross join place where k.id in (select id from kits) and ${inPlace('k')}
-  union all
-  select 'skills', jsonb_build_object('id', l.id, 'skill_id', l.skill_id, 'slug', l.slug, 'version', l.version, 'description', sv.description,
-           'chars', length(sv.instructions), 'instructions', case when place.with_texts and l.mode = 'always' then sv.instructions end)
-    from loadable l cross join place left join skill_versions sv on sv.skill_id = l.skill_id and sv.version = l.version
-  union all
-  select 'sub_agents', jsonb_build_object('id', a.id, 'slug', a.slug, 'asked_revision', q.revision, 'name', a.name, 'description', a.description, 'is_active', a.is_active,
-           'revision_id', r.id, 'input_schema', case when place.with_texts then nullif(r.document -> 'input_schema', 'null') end)
-    from asked q join agents a on a.id = q.id cross join place
-    left join agent_revisions r on r.agent_id = a.id and r.id = case when q.revision = 'active' then a.active_revision_id when q.revision ~ '^[0-9a-f-]{36}$' then q.revision::uuid end
-   where ${inPlace('a')}`;
+    select 'toolkits', jsonb_build_object('id', k.id, 'is_active', k.is_active, 'active_revision_id', k.active_revision_id)
+      from toolkits k cross join place where k.id in (select id from kits) and ${inPlace('k')}
+    union all
+    select 'skills', jsonb_build_object('id', l.id, 'skill_id', l.skill_id, 'slug', l.slug, 'version', l.version, 'description', sv.description,
+             'chars', length(sv.instructions), 'instructions', case when place.with_texts and l.mode = 'always' then sv.instructions end)
+      from loadable l cross join place left join skill_versions sv on sv.skill_id = l.skill_id and sv.version = l.version
+    union all
+    select 'sub_agents', jsonb_build_object('id', a.id, 'slug', a.slug, 'asked_revision', q.revision, 'name', a.name, 'description', a.description, 'is_active', a.is_active,
+             'revision_id', r.id, 'input_schema', case when place.with_texts then nullif(r.document -> 'input_schema', 'null') end)
+      from asked q join agents a on a.id = q.id cross join place
+      left join agent_revisions r on r.agent_id = a.id and r.id = case when q.revision = 'active' then a.active_revision_id when q.revision ~ '^[0-9a-f-]{36}$' then q.revision::uuid end
+     where ${inPlace('a')})`;

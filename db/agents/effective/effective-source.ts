@@ -1,4 +1,9 @@
+import { type Expression, sql, type SqlBool } from 'kysely';
 import { standardTier } from '../../billing/prices/prices.ts';
+import type { Condition } from '../../condition.ts';
+import { clockTime } from '../../expressions.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { organizationOf } from '../../reach.ts';
 import { visibleToSql, seen, type Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
@@ -37,20 +42,6 @@ export interface SpendingCeiling {
   readonly rate: string | null;
 }
 
-interface SourceRow {
-  readonly id: string;
-  readonly slug: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly organization_id: string | null;
-  readonly workspace_id: string | null;
-  readonly workspace: AgentSource['workspace'];
-  readonly revision: AgentSource['revision'];
-  readonly persona: PersonaDocument | null;
-  readonly ceilings: SpendingCeiling[];
-  readonly priced_models: string[];
-}
-
 export interface SourceAsk {
   readonly agentId: string;
   readonly revisionId: string | null;
@@ -60,50 +51,72 @@ export interface SourceAsk {
   readonly currency: string;
 }
 
+type Arguments = SourceAsk & { readonly ownWorkspace: string | null; readonly visible: Condition };
+
+const sourceOf = prepared(({ agentId, revisionId, personaSlug, currency, ownWorkspace, visible }: ParametersOf<Arguments>) => {
+  const workspaceId = sql<string | null>`coalesce(a.workspace_id, ${ownWorkspace}::uuid)`;
+  return query
+    .selectFrom('agents as a')
+    .where('a.id', '=', agentId)
+    .where('a.deletedAt', 'is', null)
+    .where(visible)
+    .select(['a.id', 'a.slug', 'a.name', 'a.description', 'a.organizationId', workspaceId.as('workspaceId')])
+    .select(
+      sql<AgentSource['workspace']>`(
+        select jsonb_build_object('id', w.id, 'slug', w.slug, 'name', w.name, 'timezone', w.timezone) from workspaces w where w.id = ${workspaceId})`.as(
+        'workspace',
+      ),
+    )
+    .select(
+      sql<AgentSource['revision']>`(
+        select jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) from agent_revisions v
+         where v.agent_id = a.id and (${revisionId}::uuid is null or v.id = ${revisionId}::uuid)
+         order by v.id is not distinct from a.active_revision_id desc, v.number desc limit 1)`.as('revision'),
+    )
+    .select(({ selectFrom }) =>
+      selectFrom('personas as p')
+        .select('p.document')
+        .whereRef('p.agentId', '=', 'a.id')
+        .where('p.isActive', '=', sql.lit(true))
+        .where('p.deletedAt', 'is', null)
+        .where(sql<SqlBool>`case when ${personaSlug}::text is null then p.is_default else p.slug = ${personaSlug}::text end`)
+        .as('persona'),
+    )
+    .select(
+      sql<SpendingCeiling[]>`(
+        select coalesce(jsonb_agg(jsonb_build_object('period', g.period, 'limit', g.limit_amount::text,
+                 'rate', coalesce(b.fx_rate, case when g.currency = ${currency} then 1 end)::text) order by g.period), '[]')
+          from budgets g left join budget_windows b on b.budget_id = g.id and b.closed_at is null
+         where g.workspace_id = ${workspaceId} and g.is_enforced and g.limit_amount is not null)`.as('ceilings'),
+    )
+    .select(sql<string[]>`array${pricedModels(currency)}`.as('pricedModels'));
+});
+
+/** The models with a price in force in a currency. */
+function pricedModels(currency: Expression<string>) {
+  return query
+    .selectFrom('model_prices as m')
+    .select('m.model')
+    .distinct()
+    .where('m.tier', '=', sql.lit(standardTier))
+    .where('m.currency', '=', currency)
+    .where('m.effectiveFrom', '<=', clockTime);
+}
+
 /**
  * Reads an agent that the caller sees with the layers above its bindings, in one statement. An agent without a workspace is shown as it works in the
  * caller's own. Throws 404 for the agent, 403 where the caller's rank is below the floor.
  */
-export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<AgentSource> {
+export async function readAgentSource(ctx: Scoped, { agentId, revisionId, personaSlug, currency }: SourceAsk): Promise<AgentSource> {
   const visible = visibleToSql(ctx, Agent, 'a');
   const ownWorkspace = ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId;
-  const source = await row<SourceRow>(
-    ctx.em,
-    `select a.id, a.slug, a.name, a.description, a.organization_id, coalesce(a.workspace_id, ?::uuid) as workspace_id,
-            (select jsonb_build_object('id', w.id, 'slug', w.slug, 'name', w.name, 'timezone', w.timezone) from workspaces w
-              where w.id = coalesce(a.workspace_id, ?::uuid)) as workspace,
-            (select jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) from agent_revisions v
-              where v.agent_id = a.id and (?::uuid is null or v.id = ?::uuid) order by v.id is not distinct from a.active_revision_id desc, v.number desc limit 1) as revision,
-            (select p.document from personas p
-              where p.agent_id = a.id and p.is_active and p.deleted_at is null and case when ?::text is null then p.is_default else p.slug = ?::text end) as persona,
-            (select coalesce(jsonb_agg(jsonb_build_object('period', g.period, 'limit', g.limit_amount::text,
-                      'rate', coalesce(b.fx_rate, case when g.currency = ? then 1 end)::text) order by g.period), '[]')
-               from budgets g left join budget_windows b on b.budget_id = g.id and b.closed_at is null
-              where g.workspace_id = coalesce(a.workspace_id, ?::uuid) and g.is_enforced and g.limit_amount is not null) as ceilings,
-            array(select distinct m.model from model_prices m
-              where m.tier = '${standardTier}' and m.currency = ? and m.effective_from <= clock_timestamp()) as priced_models
-       from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
-    [
-      ownWorkspace,
-      ownWorkspace,
-      ask.revisionId,
-      ask.revisionId,
-      ask.personaSlug,
-      ask.personaSlug,
-      ask.currency,
-      ownWorkspace,
-      ask.currency,
-      ask.agentId,
-      ...visible.params,
-    ],
-  );
-  const found = seen(ctx, source);
+  const found = seen(ctx, await row(ctx.em, sourceOf({ agentId, revisionId, personaSlug, currency, ownWorkspace, visible })));
   return {
     agent: { id: found.id, slug: found.slug, name: found.name, description: found.description },
-    place: { organizationId: found.organization_id ?? organizationOf(ctx.caller), workspaceId: found.workspace?.id ?? found.workspace_id },
+    place: { organizationId: found.organizationId ?? organizationOf(ctx.caller), workspaceId: found.workspace?.id ?? found.workspaceId },
     workspace: found.workspace,
     revision: found.revision && { ...found.revision, document: upgradeDocument(found.revision.document) },
     persona: found.persona,
-    pricing: { ceilings: found.ceilings, pricedModels: found.priced_models },
+    pricing: { ceilings: found.ceilings, pricedModels: found.pricedModels },
   };
 }

@@ -1,48 +1,68 @@
-import { holdsText } from '../../page-query.ts';
+import { sql, type SqlBool } from 'kysely';
+import type { Condition } from '../../condition.ts';
+import { contains } from '../../page-query.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { visibleTo, type Scoped } from '../../scope.ts';
 import { rows } from '../../sql.ts';
-import type { Scope } from '../../../workflows/contracts/access.ts';
-import { Agent, type avatarPresets } from '../agent.entity.ts';
+import { Agent } from '../agent.entity.ts';
 
 /** An agent that may be called. */
-export interface AgentSummaryRow {
-  readonly id: string;
-  readonly slug: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly scope: Scope;
-  readonly avatar_preset: (typeof avatarPresets)[number] | null;
-  readonly image_url: string | null;
-  readonly active_revision_id: string;
-  readonly input_schema: Record<string, unknown> | null;
-}
+export type AgentSummaryRow = Awaited<ReturnType<typeof listSubAgents>>[number];
 
 const limitListed = 200;
+
+interface Arguments {
+  readonly agentId: string;
+  readonly q: string | undefined;
+  readonly visible: Condition;
+}
+
+const subAgents = prepared(({ agentId, q, visible }: ParametersOf<Arguments>) => {
+  const listed = query
+    .withRecursive('asking', (of) =>
+      of
+        .selectFrom('agents')
+        .select(['id', 'scope', 'organizationId', 'workspaceId'])
+        .where('id', '=', agentId)
+        .where('deletedAt', 'is', null),
+    )
+    .withRecursive('backward', (of) =>
+      of
+        .selectFrom('asking')
+        .select('asking.id')
+        .union(
+          of
+            .selectFrom('backward as l')
+            .innerJoin('agent_refs as f', (join) => join.on('f.kind', '=', sql.lit('sub_agent')).onRef('f.targetId', '=', 'l.id'))
+            .innerJoin('agents as b', (join) => join.onRef('b.activeRevisionId', '=', 'f.revisionId').on('b.deletedAt', 'is', null))
+            .select('b.id'),
+        ),
+    )
+    .selectFrom('asking as s')
+    .innerJoin('agents as a', (join) =>
+      join
+        .on('a.deletedAt', 'is', null)
+        .on('a.isActive', '=', sql.lit(true))
+        .on(
+          sql<SqlBool>`(a.scope = 'platform' or (a.organization_id = s.organization_id and (a.workspace_id is null or a.workspace_id = s.workspace_id)))`,
+        ),
+    )
+    .innerJoin('agent_revisions as v', (join) => join.onRef('v.id', '=', 'a.activeRevisionId').onRef('v.agentId', '=', 'a.id'))
+    .where('a.id', 'not in', ({ selectFrom }) => selectFrom('backward').select('backward.id'))
+    .where(visible)
+    .select(['a.id', 'a.slug', 'a.name', 'a.description', 'a.scope', 'a.avatarPreset', 'a.imageUrl', 'v.id as activeRevisionId'])
+    .select(sql<Record<string, unknown> | null>`v.document -> 'input_schema'`.as('inputSchema'))
+    .orderBy('a.name')
+    .orderBy('a.id')
+    .limit(sql.lit(limitListed));
+  return q ? listed.where(({ ref }) => contains(q, ref('a.slug'), ref('a.name'), ref('a.description'))) : listed;
+});
 
 /**
  * Lists agents to which an agent may delegate, by name: active ones with an active revision, of the agent's own scope or a wider one, excluding the agent
  * itself and every agent whose active revisions lead back to it. At most 200.
  */
-export function listSubAgents(ctx: Scoped, agentId: string, q: string | undefined): Promise<AgentSummaryRow[]> {
-  const visible = visibleTo(ctx, Agent, 'a');
-  const isFound = q === undefined ? 'true' : holdsText('a.slug', 'a.name', 'a.description');
-  return rows<AgentSummaryRow>(
-    ctx.em,
-    `with recursive asking as (select id, scope, organization_id, workspace_id from agents where id = ? and deleted_at is null),
-     backward as (
-       select id from asking
-       union
-       select b.id from backward l
-         join agent_refs f on f.kind = 'sub_agent' and f.target_id = l.id
-         join agents b on b.active_revision_id = f.revision_id and b.deleted_at is null
-     )
-     select a.id, a.slug, a.name, a.description, a.scope, a.avatar_preset, a.image_url, a.active_revision_id, v.document -> 'input_schema' as input_schema
-       from asking s
-       join agents a on a.deleted_at is null and a.is_active
-        and (a.scope = 'platform' or (a.organization_id = s.organization_id and (a.workspace_id is null or a.workspace_id = s.workspace_id)))
-       join agent_revisions v on v.id = a.active_revision_id and v.agent_id = a.id
-      where a.id not in (select id from backward) and ${visible.sql} and ${isFound}
-      order by a.name, a.id limit ${limitListed}`,
-    [agentId, ...visible.params, ...(q === undefined ? [] : [q])],
-  );
+export function listSubAgents(ctx: Scoped, agentId: string, q: string | undefined) {
+  return rows(ctx.em, subAgents({ agentId, q, visible: visibleTo(ctx, Agent, 'a') }));
 }

@@ -1,58 +1,57 @@
-import { fetchPage } from '../../page-query.ts';
-import type { Page, PageRequest } from '../../page.ts';
+import { sql } from 'kysely';
+import type { Condition } from '../../condition.ts';
+import { preparedList } from '../../page-query.ts';
+import type { PageRequest } from '../../page.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { visibleToSql, seen, visibleTo, type Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { Persona } from './persona.entity.ts';
-import type { PersonaDocument } from './persona-document.ts';
 
 /** A persona as it is read. */
-export interface PersonaRow {
-  readonly id: string;
-  readonly agent_id: string;
-  readonly organization_id: string | null;
-  readonly workspace_id: string | null;
-  readonly slug: string;
-  readonly is_default: boolean;
-  readonly is_active: boolean;
-  readonly version: number;
-  readonly document: PersonaDocument;
-  readonly row_version: number;
-  readonly created_at: Date | string;
-  readonly updated_at: Date | string;
+export type PersonaRow = Awaited<ReturnType<typeof readPersona>>;
+
+interface OfAgent {
+  readonly agentId: string;
+  readonly visible: Condition;
 }
 
-const columns =
-  'p.id, p.agent_id, p.organization_id, p.workspace_id, p.slug, p.is_default, p.is_active, p.version, p.document, p.row_version, p.created_at, p.updated_at';
+function selectPersonas({ agentId, visible }: ParametersOf<OfAgent>) {
+  return query
+    .selectFrom('personas as p')
+    .where('p.agentId', '=', agentId)
+    .where('p.deletedAt', 'is', null)
+    .where(visible)
+    .select(['p.id', 'p.agentId', 'p.organizationId', 'p.workspaceId', 'p.slug', 'p.isDefault', 'p.isActive', 'p.version', 'p.document'])
+    .select(['p.rowVersion', 'p.createdAt', 'p.updatedAt']);
+}
+
+const onePersona = prepared(({ personaId, ...of }: ParametersOf<OfAgent & { readonly personaId: string }>) =>
+  selectPersonas(of).where('p.id', '=', personaId),
+);
 
 /** Returns a persona of an agent that the caller sees. Throws 404, also for a persona of another agent. */
-export async function readPersona(ctx: Scoped, agentId: string, personaId: string): Promise<PersonaRow> {
-  const visible = visibleToSql(ctx, Persona, 'p');
-  const found = await row<PersonaRow>(
-    ctx.em,
-    `select ${columns} from personas p where p.id = ? and p.agent_id = ? and p.deleted_at is null and ${visible.sql}`,
-    [personaId, agentId, ...visible.params],
-  );
-  return seen(ctx, found);
+export async function readPersona(ctx: Scoped, agentId: string, personaId: string) {
+  return seen(ctx, await row(ctx.em, onePersona({ personaId, agentId, visible: visibleToSql(ctx, Persona, 'p') })));
 }
 
+const personaList = preparedList((of: ParametersOf<OfAgent>) => selectPersonas(of), [{ column: 'p.id', type: 'uuid', descending: true }]);
+
 /** Lists the personas of an agent that the caller may see, newest first. */
-export function listPersonaRows(ctx: Scoped, agentId: string, page: PageRequest): Promise<Page<PersonaRow>> {
-  const visible = visibleTo(ctx, Persona, 'p');
-  return fetchPage<PersonaRow>(ctx.em, {
-    select: columns,
-    from: 'personas p',
-    where: `p.agent_id = ? and p.deleted_at is null and ${visible.sql}`,
-    params: [agentId, ...visible.params],
-    order: [{ column: 'p.id', type: 'uuid', descending: true }],
-    page,
-  });
+export function listPersonaRows(ctx: Scoped, agentId: string, page: PageRequest) {
+  return personaList(ctx.em, { agentId, visible: visibleTo(ctx, Persona, 'p') }, page);
 }
+
+const personaCount = prepared(({ agentId }: ParametersOf<{ readonly agentId: string }>) =>
+  query
+    .selectFrom('personas')
+    .where('agentId', '=', agentId)
+    .where('deletedAt', 'is', null)
+    .select(sql<number>`count(*)::int`.as('n')),
+);
 
 /** Returns how many personas an agent has. */
 export async function countPersonas(tx: Pick<TenantTransaction, 'em'>, agentId: string): Promise<number> {
-  const found = await row<{ n: number }>(tx.em, 'select count(*)::int as n from personas where agent_id = ? and deleted_at is null', [
-    agentId,
-  ]);
-  return found?.n ?? 0;
+  return (await row(tx.em, personaCount({ agentId })))?.n ?? 0;
 }

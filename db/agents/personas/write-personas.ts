@@ -1,6 +1,12 @@
+import { sql } from 'kysely';
 import type { ActorRef } from '../../actor-ref.ts';
+import { anyId, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
-import { change, rows } from '../../sql.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { jsonb, jsonText, recordset, type JsonText } from '../../json-text.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { change } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { PersonaDocument } from './persona-document.ts';
 import type { AgentScope } from '../revisions/revisions.ts';
@@ -12,6 +18,38 @@ export interface NewPersona {
   readonly isActive: boolean;
 }
 
+interface PersonaRecord {
+  readonly id: string;
+  readonly document: PersonaDocument;
+  readonly is_default: boolean;
+  readonly is_active: boolean;
+}
+
+interface NewPersonas {
+  readonly agentId: string;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly records: JsonText<readonly PersonaRecord[]>;
+}
+
+const newPersonas = prepared((p: ParametersOf<NewPersonas>) => {
+  const records = recordset(p.records, 'n', { id: 'uuid', document: 'jsonb', is_default: 'boolean', is_active: 'boolean' });
+  return insertFrom('personas', query.selectFrom(records), ({ ref }) => ({
+    id: ref('n.id'),
+    agentId: p.agentId,
+    organizationId: p.organizationId,
+    workspaceId: p.workspaceId,
+    slug: sql<string>`n.document ->> 'slug'`,
+    isDefault: ref('n.is_default'),
+    isActive: ref('n.is_active'),
+    version: sql.lit(1),
+    document: ref('n.document'),
+    rowVersion: sql.lit(1),
+    createdAt: now,
+    updatedAt: now,
+  }));
+});
+
 /**
  * Writes personas of an agent with their first versions, in a constant number of statements. The caller holds the agent's lock and has cleared the previous
  * default. Returns their ids in order.
@@ -21,24 +59,48 @@ export async function insertPersonas(
   { agent, personas, createdBy }: { readonly agent: AgentScope; readonly personas: readonly NewPersona[]; readonly createdBy: ActorRef },
 ): Promise<string[]> {
   if (personas.length === 0) return [];
-  const ids = personas.map(() => newId());
-  const records = personas.map(({ document, isDefault, isActive }, at) => ({
-    id: ids[at],
+  const records = personas.map(({ document, isDefault, isActive }) => ({
+    id: newId(),
     document,
     is_default: isDefault,
     is_active: isActive,
   }));
-  await rows(
-    tx.em,
-    `insert into personas (id, agent_id, organization_id, workspace_id, slug, is_default, is_active, version, document, row_version, created_at, updated_at)
-     select n.id, ?::uuid, ?::uuid, ?::uuid, n.document ->> 'slug', n.is_default, n.is_active, 1, n.document, 1, now(), now()
-       from jsonb_to_recordset(?::jsonb) as n (id uuid, document jsonb, is_default boolean, is_active boolean)`,
-    [agent.id, agent.organizationId, agent.workspaceId, JSON.stringify(records)],
-  );
+  const { id: agentId, organizationId, workspaceId } = agent;
+  await change(tx.em, newPersonas({ agentId, organizationId, workspaceId, records: jsonText(records) }));
+  const ids = records.map(({ id }) => id);
   await insertVersions(tx, { agent, versions: ids.map((id) => ({ id, version: 1 })), createdBy });
   if (records.some(({ document }) => document.knowledge.length > 0)) await keepPersonaRefs(tx, ids);
   return ids;
 }
+
+interface NewVersions {
+  readonly agentId: string;
+  readonly createdBy: JsonText<ActorRef>;
+  readonly ids: readonly string[];
+  readonly personaIds: readonly string[];
+  readonly versions: readonly number[];
+}
+
+const newVersions = prepared((p: ParametersOf<NewVersions>) => {
+  const versions = sql<{
+    id: string;
+    personaId: string;
+    version: number;
+  }>`unnest(${p.ids}::uuid[], ${p.personaIds}::uuid[], ${p.versions}::int[])`;
+  const source = query
+    .selectFrom(versions.as<'n'>(sql`n (id, persona_id, version)`))
+    .innerJoin('personas as p', (join) => join.onRef('p.id', '=', 'n.personaId').on('p.agentId', '=', p.agentId));
+  return insertFrom('persona_versions', source, ({ ref }) => ({
+    id: ref('n.id'),
+    personaId: ref('p.id'),
+    organizationId: ref('p.organizationId'),
+    workspaceId: ref('p.workspaceId'),
+    version: ref('n.version'),
+    document: ref('p.document'),
+    createdBy: jsonb(p.createdBy),
+    createdAt: now,
+  }));
+});
 
 /** Stores the current documents of personas as versions. */
 export async function insertVersions(
@@ -49,48 +111,83 @@ export async function insertVersions(
     createdBy,
   }: { readonly agent: AgentScope; readonly versions: readonly { id: string; version: number }[]; readonly createdBy: ActorRef },
 ): Promise<void> {
-  await rows(
+  await change(
     tx.em,
-    `insert into persona_versions (id, persona_id, organization_id, workspace_id, version, document, created_by, created_at)
-     select n.id, p.id, p.organization_id, p.workspace_id, n.version, p.document, ?::jsonb, now()
-       from unnest(?::uuid[], ?::uuid[], ?::int[]) as n (id, persona_id, version) join personas p on p.id = n.persona_id and p.agent_id = ?::uuid`,
-    [
-      JSON.stringify(createdBy),
-      versions.map(() => newId()),
-      versions.map(({ id }) => id),
-      versions.map(({ version }) => version),
-      agent.id,
-    ],
+    newVersions({
+      agentId: agent.id,
+      createdBy: jsonText(createdBy),
+      ids: versions.map(() => newId()),
+      personaIds: versions.map(({ id }) => id),
+      versions: versions.map(({ version }) => version),
+    }),
   );
 }
 
+const withoutDefault = prepared(({ agentId, exceptId }: ParametersOf<{ readonly agentId: string; readonly exceptId: string | null }>) =>
+  query
+    .updateTable('personas')
+    .set(({ eb }) => ({ isDefault: false, rowVersion: eb('rowVersion', '+', 1), updatedAt: now }))
+    .where('agentId', '=', agentId)
+    .where('isDefault', '=', sql.lit(true))
+    .where('deletedAt', 'is', null)
+    .where('id', 'is distinct from', sql<string | null>`${exceptId}::uuid`),
+);
+
 /** Clears the default flag of an agent's personas, except for one. The caller holds the agent's lock. */
 export async function clearDefault(tx: TenantTransaction, agentId: string, exceptId: string | null): Promise<void> {
-  await rows(
-    tx.em,
-    `update personas set is_default = false, row_version = row_version + 1, updated_at = now()
-      where agent_id = ? and is_default and deleted_at is null and id is distinct from ?::uuid`,
-    [agentId, exceptId],
-  );
+  await change(tx.em, withoutDefault({ agentId, exceptId }));
 }
+
+const keptRefs = prepared(({ personaIds }: ParametersOf<{ readonly personaIds: readonly string[] }>) =>
+  query
+    .with('named', (of) =>
+      of
+        .selectFrom('personas as p')
+        .crossJoinLateral(
+          sql<{ binding: unknown }>`jsonb_array_elements(coalesce(p.document -> 'knowledge', '[]'))`.as<'b'>(sql`b (binding)`),
+        )
+        .select(['p.id', 'p.organizationId', 'p.workspaceId', sql<string>`(b.binding ->> 'id')::uuid`.as('targetId')])
+        .distinct()
+        .where('p.id', '=', anyId(personaIds))
+        .where('p.deletedAt', 'is', null),
+    )
+    .with('gone', (of) =>
+      of
+        .deleteFrom('agent_refs as r')
+        .where('r.personaId', '=', anyId(personaIds))
+        .where(({ exists, not, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('named as n')
+                .select('n.id')
+                .whereRef('n.id', '=', 'r.personaId')
+                .where('r.kind', '=', sql.lit('knowledge'))
+                .whereRef('n.targetId', '=', 'r.targetId'),
+            ),
+          ),
+        ),
+    )
+    .insertInto('agent_refs')
+    .columns(['id', 'organizationId', 'workspaceId', 'revisionId', 'personaId', 'kind', 'targetId', 'createdAt'])
+    .expression(({ selectFrom }) =>
+      selectFrom('named as n').select([
+        sql`gen_random_uuid()`.as('id'),
+        'n.organizationId',
+        'n.workspaceId',
+        sql`null`.as('revisionId'),
+        'n.id as personaId',
+        sql.lit('knowledge').as('kind'),
+        'n.targetId',
+        now.as('createdAt'),
+      ]),
+    )
+    .onConflict((conflict) => conflict.doNothing()),
+);
 
 /**
  * Updates, in one statement, which bases personas reference, from their current documents; a deleted persona references none. The caller holds the agent's
  * lock.
  */
 export async function keepPersonaRefs(tx: TenantTransaction, personaIds: readonly string[]): Promise<void> {
-  await change(
-    tx.em,
-    `with named as (
-       select distinct p.id, p.organization_id, p.workspace_id, (b ->> 'id')::uuid as target_id
-         from personas p cross join jsonb_array_elements(coalesce(p.document -> 'knowledge', '[]')) b
-        where p.id = any (?::uuid[]) and p.deleted_at is null),
-     gone as (
-       delete from agent_refs r where r.persona_id = any (?::uuid[])
-          and not exists (select from named n where n.id = r.persona_id and r.kind = 'knowledge' and n.target_id = r.target_id))
-     insert into agent_refs (id, organization_id, workspace_id, revision_id, persona_id, kind, target_id, created_at)
-     select gen_random_uuid(), n.organization_id, n.workspace_id, null, n.id, 'knowledge', n.target_id, now() from named n
-     on conflict do nothing`,
-    [personaIds, personaIds],
-  );
+  await change(tx.em, keptRefs({ personaIds }));
 }

@@ -1,6 +1,9 @@
-import type { ActorRef } from '../../actor-ref.ts';
-import { fetchPage } from '../../page-query.ts';
-import type { Page, PageRequest } from '../../page.ts';
+import { type Expression, sql } from 'kysely';
+import type { Condition } from '../../condition.ts';
+import { preparedList } from '../../page-query.ts';
+import type { PageRequest } from '../../page.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { visibleToSql, seen, type Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -9,17 +12,8 @@ import type { RevisionDocument } from './revision-document.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
 /** A revision as it is read; lists omit the document. */
-export interface AgentRevisionRow {
-  readonly id: string;
-  readonly agent_id: string;
-  readonly number: number;
-  readonly is_active: boolean;
-  readonly document?: RevisionDocument;
-  readonly document_hash: string;
-  readonly note: string | null;
-  readonly created_by: ActorRef;
-  readonly created_at: Date | string;
-}
+export type AgentRevisionRow = ListedRevision & { readonly document?: RevisionDocument };
+type ListedRevision = Awaited<ReturnType<typeof listRevisionRows>>['items'][number];
 
 /** An agent's organization and workspace; its revisions and references have the same. */
 export interface AgentScope {
@@ -28,23 +22,33 @@ export interface AgentScope {
   readonly workspaceId: string | null;
 }
 
-const listColumns =
-  'v.id, v.agent_id, v.number, coalesce(v.id = a.active_revision_id, false) as is_active, v.document_hash, v.note, v.created_by, v.created_at';
+function selectRevisions(agentId: Expression<string>) {
+  return query
+    .selectFrom('agent_revisions as v')
+    .innerJoin('agents as a', 'a.id', 'v.agentId')
+    .where('v.agentId', '=', agentId)
+    .select(['v.id', 'v.agentId', 'v.number', sql<boolean>`coalesce(v.id = a.active_revision_id, false)`.as('isActive'), 'v.documentHash'])
+    .select(['v.note', 'v.createdBy', 'v.createdAt']);
+}
+
+interface OneRevision {
+  readonly agentId: string;
+  readonly revisionId: string;
+  readonly visible: Condition;
+}
+
+const oneRevision = prepared(({ agentId, revisionId, visible }: ParametersOf<OneRevision>) =>
+  selectRevisions(agentId)
+    .select(['v.document', 'a.workspaceId'])
+    .where('v.id', '=', revisionId)
+    .where('a.deletedAt', 'is', null)
+    .where(visible),
+);
 
 /** Returns a revision of an agent that the caller sees. Throws 404, also for a revision of another agent. */
-export async function readRevision(
-  ctx: Scoped,
-  agentId: string,
-  revisionId: string,
-): Promise<AgentRevisionRow & { readonly document: RevisionDocument }> {
-  const visible = visibleToSql(ctx, Agent, 'a');
-  const found = await row<AgentRevisionRow & { document: RevisionDocument; workspace_id: string | null }>(
-    ctx.em,
-    `select ${listColumns}, v.document, a.workspace_id from agent_revisions v join agents a on a.id = v.agent_id
-      where v.id = ? and v.agent_id = ? and a.deleted_at is null and ${visible.sql}`,
-    [revisionId, agentId, ...visible.params],
-  );
-  const revision = seen(ctx, found);
+export async function readRevision(ctx: Scoped, agentId: string, revisionId: string) {
+  const found = await row(ctx.em, oneRevision({ agentId, revisionId, visible: visibleToSql(ctx, Agent, 'a') }));
+  const { workspaceId: _, ...revision } = seen(ctx, found);
   return { ...revision, document: upgradeDocument(revision.document) };
 }
 
@@ -63,24 +67,32 @@ export interface ComparedPair {
   readonly baseId: string | null;
 }
 
+const revisionPair = prepared(({ agentId, targetId, baseId, visible }: ParametersOf<ComparedPair & { readonly visible: Condition }>) =>
+  query
+    .selectFrom('agent_revisions as v')
+    .innerJoin('agents as a', 'a.id', 'v.agentId')
+    .where('v.id', '=', targetId)
+    .where('v.agentId', '=', agentId)
+    .where('a.deletedAt', 'is', null)
+    .where(visible)
+    .select('a.workspaceId')
+    .select(sql<ComparedRevision>`jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document)`.as('target'))
+    .select(
+      sql<ComparedRevision | null>`(
+        select jsonb_build_object('id', b.id, 'number', b.number, 'document', b.document) from agent_revisions b
+         where b.agent_id = a.id and b.id = coalesce(${baseId}::uuid, a.active_revision_id))`.as('base'),
+    ),
+);
+
 /**
  * Returns two revisions of an agent that the caller sees, in one statement; `base` is null when the agent has no such revision. Throws 404 when the agent
  * or target is missing.
  */
 export async function findRevisionPair(
   ctx: Scoped,
-  asked: ComparedPair,
+  { agentId, targetId, baseId }: ComparedPair,
 ): Promise<{ base: ComparedRevision | null; target: ComparedRevision }> {
-  const visible = visibleToSql(ctx, Agent, 'a');
-  const found = await row<{ base: ComparedRevision | null; target: ComparedRevision; workspace_id: string | null }>(
-    ctx.em,
-    `select a.workspace_id, jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) as target,
-            (select jsonb_build_object('id', b.id, 'number', b.number, 'document', b.document) from agent_revisions b
-              where b.agent_id = a.id and b.id = coalesce(?::uuid, a.active_revision_id)) as base
-       from agent_revisions v join agents a on a.id = v.agent_id
-      where v.id = ? and v.agent_id = ? and a.deleted_at is null and ${visible.sql}`,
-    [asked.baseId, asked.targetId, asked.agentId, ...visible.params],
-  );
+  const found = await row(ctx.em, revisionPair({ agentId, targetId, baseId, visible: visibleToSql(ctx, Agent, 'a') }));
   const { base, target } = seen(ctx, found);
   return {
     base: base && { ...base, document: upgradeDocument(base.document) },
@@ -88,14 +100,12 @@ export async function findRevisionPair(
   };
 }
 
+const revisionList = preparedList(
+  ({ agentId }: ParametersOf<{ readonly agentId: string }>) => selectRevisions(agentId),
+  [{ column: 'v.id', type: 'uuid', descending: true }],
+);
+
 /** Lists the revisions of an agent that the caller may see, newest first, without documents. */
-export function listRevisionRows(tx: Pick<TenantTransaction, 'em'>, agentId: string, page: PageRequest): Promise<Page<AgentRevisionRow>> {
-  return fetchPage<AgentRevisionRow>(tx.em, {
-    select: listColumns,
-    from: 'agent_revisions v join agents a on a.id = v.agent_id',
-    where: 'v.agent_id = ?',
-    params: [agentId],
-    order: [{ column: 'v.id', type: 'uuid', descending: true }],
-    page,
-  });
+export function listRevisionRows(tx: Pick<TenantTransaction, 'em'>, agentId: string, page: PageRequest) {
+  return revisionList(tx.em, { agentId }, page);
 }

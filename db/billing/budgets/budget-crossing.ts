@@ -1,11 +1,12 @@
 import { followedTime } from '../../database-clock.ts';
 import { money } from '../../money.ts';
-import { settleHolds, type BudgetSeverity, type JudgedWindow, type SettledCost, type SettledWindow } from '../ledger/settle.ts';
+import { settleHolds, type BudgetSeverity, type SettledCost, type SettledWindow } from '../ledger/settle.ts';
 import { iso } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { AlertResolution } from '../../alerts/alert.entity.ts';
 import { emitEvent } from '../../triggers/events.ts';
 import { emitAlert, type AlertChange, type Firing } from '../../alerts/emit.ts';
+import type { JudgedWindow } from './cut-window.ts';
 import { readManagedRule, readOpenAlert, severityOfWindow, type ManagedRule } from '../../alerts/managed-rule.ts';
 
 /**
@@ -16,9 +17,11 @@ import { readManagedRule, readOpenAlert, severityOfWindow, type ManagedRule } fr
 export async function settleBudgets(tx: TenantTransaction, call: SettledCost): Promise<SettledWindow | null> {
   const windows = await settleHolds(tx, call);
   for (const window of windows) {
-    if (window.crossed === null) continue;
-    const rule = await readManagedRule(tx, window.budget_id);
-    if (rule) await fireBudgetAlert(tx, rule, window, window.crossed);
+    const { budgetId, windowEnd, crossed } = window;
+    // A cap has neither a budget nor an end, and crosses nothing.
+    if (crossed === null || budgetId === null || windowEnd === null) continue;
+    const rule = await readManagedRule(tx, budgetId);
+    if (rule) await fireBudgetAlert(tx, rule, { ...window, budgetId, windowEnd }, crossed);
   }
   return windows[0] ?? null;
 }
@@ -67,7 +70,7 @@ async function sayOfWindow(
   const alertId = await emitAlert(tx, rule, change, at);
   const { organizationId, workspaceId } = rule;
   if (alertId === null || severity !== 'critical' || organizationId === null || workspaceId === null) return alertId;
-  const payload = { budget_id: window.budget_id, alert_id: alertId };
+  const payload = { budget_id: window.budgetId, alert_id: alertId };
   await emitEvent(tx, { organizationId, workspaceId, eventKind: 'budget.exceeded', source: 'platform', payload, occurredAt: at });
   return alertId;
 }
@@ -83,17 +86,17 @@ export async function resolveBudgetAlert(
 }
 
 function firingOf(window: JudgedWindow, severity: BudgetSeverity): Firing {
-  const { period, currency, limit, spent, used_pct: usedPct } = window;
-  const [start, end] = [iso(window.window_start), iso(window.window_end)];
+  const { period, currency, limit, spent, usedPct } = window;
+  const [start, end] = [iso(window.windowStart), iso(window.windowEnd)];
   return {
     event: 'firing',
     status: 'firing',
     severity,
     fingerprint: 'all',
-    windowKey: `${start}/${window.budget_version}`,
+    windowKey: `${start}/${window.budgetVersion}`,
     labels: { period, window_start: start, window_end: end },
     title: `The budget of the ${period} is ${severity === 'critical' ? 'spent' : 'nearly spent'}: ${money(spent)} of ${money(limit)} ${currency}`,
     value: usedPct,
-    threshold: severity === 'critical' ? '100' : String(window.alert_threshold_pct ?? 100),
+    threshold: severity === 'critical' ? '100' : String(window.alertThresholdPct ?? 100),
   };
 }

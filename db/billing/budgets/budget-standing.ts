@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -22,13 +25,15 @@ export function budgetStandingSql(workspaceId: string): string {
              where g.workspace_id = ${workspaceId} and g.is_enforced and g.limit_amount is not null) s)`;
 }
 
+const standingOf = prepared(({ workspaceId }: ParametersOf<{ readonly workspaceId: string }>) =>
+  query
+    .selectFrom(sql<{ id: string }>`(select ${workspaceId}::uuid as id)`.as('w'))
+    .select(sql<BudgetStanding>`${sql.raw(budgetStandingSql('w.id'))}`.as('standing')),
+);
+
 /** Returns a workspace's budget standing, in one query. */
 export async function readBudgetStanding(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<BudgetStanding> {
-  const found = await row<{ standing: BudgetStanding }>(
-    tx.em,
-    `select ${budgetStandingSql('w.id')} as standing from (select ?::uuid as id) w`,
-    [workspaceId],
-  );
+  const found = await row(tx.em, standingOf({ workspaceId }));
   if (!found) throw new Error('the standing of budgets gave no row');
   return found.standing;
 }

@@ -1,9 +1,12 @@
+import { sql, type SqlBool } from 'kysely';
 import type { StepWait } from '../../../workflows/contracts/runs/agent-run.ts';
 import { agentRunSignals } from '../../../workflows/contracts/runs/agent-run.ts';
 import { workflowIds } from '../../../workflows/contracts/queues.ts';
 import { addOutboxAll } from '../../outbox.ts';
 import { newId } from '../../ids.ts';
-import { workflowOfRun, type RunAtWork } from '../../knowledge/runs/runs.ts';
+import { workflowOfRun } from '../../knowledge/runs/runs.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { capsAbove } from './cap-keys.ts';
@@ -25,14 +28,6 @@ export interface BudgetQuestion {
   readonly prompt: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly periodEndsAt: Date | null;
-}
-
-interface WindowRow {
-  readonly name: string;
-  readonly limit: string;
-  readonly spent: string;
-  readonly currency: string;
-  readonly window_end: string | null;
 }
 
 /** Returns the question of a run whose next call no budget or cap can cover. */
@@ -70,17 +65,25 @@ export async function isBudgetFree(
   return { isFree: full.length === 0, periodEndsAt: turnOf(full) };
 }
 
+interface StepOfRun {
+  readonly runId: string;
+  readonly step: number;
+}
+
+const approvedStep = prepared(({ runId, step }: ParametersOf<StepOfRun>) =>
+  query
+    .selectFrom('approvals')
+    .where('runId', '=', runId)
+    .where('reason', '=', 'budget')
+    .where('status', '=', 'approved')
+    .where(({ ref }) => sql<SqlBool>`(${ref('args')} ->> 'step')::int = ${step}`)
+    .select('id')
+    .limit(1),
+);
+
 /** Whether an admin has approved the calls of this step. */
-export async function isStepAllowed(
-  tx: TenantTransaction,
-  { runId, step }: { readonly runId: string; readonly step: number },
-): Promise<boolean> {
-  const allowed = await row(
-    tx.em,
-    `select from approvals where run_id = ? and reason = 'budget' and status = 'approved' and (args ->> 'step')::int = ? limit 1`,
-    [runId, step],
-  );
-  return allowed !== null;
+export async function isStepAllowed(tx: TenantTransaction, { runId, step }: StepOfRun): Promise<boolean> {
+  return (await row(tx.em, approvedStep({ runId, step }))) !== null;
 }
 
 /**
@@ -88,12 +91,18 @@ export async function isStepAllowed(
  * call it. The waiters check again; a lost signal only costs the time until their next check.
  */
 export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: string): Promise<number> {
-  const waiting = await rows<{ run_id: string }>(
+  const waiting = await rows(
     tx.em,
-    `select distinct run_id from approvals where workspace_id = ? and reason = 'budget' and status = 'pending' order by run_id`,
-    [workspaceId],
+    query
+      .selectFrom('approvals')
+      .where('workspaceId', '=', workspaceId)
+      .where('reason', '=', 'budget')
+      .where('status', '=', sql.lit('pending'))
+      .select('runId')
+      .distinct()
+      .orderBy('runId'),
   );
-  const ofRuns = waiting.map(({ run_id: runId }) => ({ id: runId, workflowId: workflowIds.run(runId) }));
+  const ofRuns = waiting.map(({ runId }) => ({ id: runId, workflowId: workflowIds.run(runId) }));
   // The key is always new, so that a second write wakes them again.
   const occasion = newId();
   const woken = await addOutboxAll(
@@ -106,14 +115,23 @@ export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: stri
   return woken.length;
 }
 
+/** Whether a row `alias` is the workspace's, or that of its organization as a whole. */
+function isPaidBy(alias: string, workspaceId: string) {
+  const [organization, workspace] = [sql.ref(`${alias}.organizationId`), sql.ref(`${alias}.workspaceId`)];
+  return sql<SqlBool>`(${workspace} = ${workspaceId} or (${workspace} is null and ${organization} = (select organization_id from workspaces where id = ${workspaceId})))`;
+}
+
 /** Returns paused knowledge runs of bases of the workspace, and of bases of its organization, for which one of its workspaces pays. */
 async function pausedKnowledgeRuns(tx: TenantTransaction, workspaceId: string): Promise<{ id: string; workflowId: string }[]> {
-  const paused = await rows<RunAtWork>(
+  const paused = await rows(
     tx.em,
-    `select r.id, r.kind, r.target_kb_id as "targetKbId", s.id as "sourceId", s.sync_no as "syncNo"
-       from knowledge_runs r left join knowledge_sources s on s.id = r.source_id and s.run_id = r.id
-      where r.status = 'paused' and (r.workspace_id = ? or (r.workspace_id is null and r.organization_id = (select organization_id from workspaces where id = ?))) order by r.id`,
-    [workspaceId, workspaceId],
+    query
+      .selectFrom('knowledge_runs as r')
+      .leftJoin('knowledge_sources as s', (join) => join.onRef('s.id', '=', 'r.sourceId').onRef('s.runId', '=', 'r.id'))
+      .where('r.status', '=', sql.lit('paused'))
+      .where(isPaidBy('r', workspaceId))
+      .select(['r.id', 'r.kind', 'r.targetKbId', 's.id as sourceId', 's.syncNo'])
+      .orderBy('r.id'),
   );
   return paused.flatMap((run) => {
     const workflowId = workflowOfRun(run);
@@ -126,28 +144,53 @@ async function pausedKnowledgeRuns(tx: TenantTransaction, workspaceId: string): 
  * already working just checks once more.
  */
 async function pendingIndexes(tx: TenantTransaction, workspaceId: string): Promise<{ id: string; workflowId: string }[]> {
-  const bases = await rows<{ id: string }>(
+  const bases = await rows(
     tx.em,
-    `select b.id from knowledge_bases b
-      where b.id in (select i.kb_id from knowledge_items i where i.index_state = 'pending' and i.deleted_at is null and i.staged_run_id is null)
-        and b.deleted_at is null and b.embedding_dim > 0
-        and (b.workspace_id = ? or (b.workspace_id is null and b.organization_id = (select organization_id from workspaces where id = ?))) order by b.id`,
-    [workspaceId, workspaceId],
+    query
+      .selectFrom('knowledge_bases as b')
+      .where(({ eb, selectFrom }) => {
+        const pending = selectFrom('knowledge_items as i')
+          .where('i.indexState', '=', sql.lit('pending'))
+          .where('i.deletedAt', 'is', null)
+          .where('i.stagedRunId', 'is', null)
+          .select('i.kbId');
+        return eb('b.id', 'in', pending);
+      })
+      .where('b.deletedAt', 'is', null)
+      .where('b.embeddingDim', '>', 0)
+      .where(isPaidBy('b', workspaceId))
+      .select('b.id')
+      .orderBy('b.id'),
   );
   return bases.map(({ id }) => ({ id, workflowId: workflowIds.indexBase(id) }));
 }
 
+interface WaitingCall {
+  readonly workspaceId: string;
+  readonly caps: readonly string[];
+  readonly needed: string;
+}
+
+const windowsWithoutRoom = prepared(({ workspaceId, caps, needed }: ParametersOf<WaitingCall>) =>
+  query
+    .selectFrom('budget_windows as b')
+    .where('b.workspaceId', '=', workspaceId)
+    .where('b.closedAt', 'is', null)
+    .where(({ eb, or }) => or([eb('b.capKey', 'is', null), sql<SqlBool>`b.cap_key = any (${caps}::text[])`]))
+    .where('b.isEnforced', '=', sql.lit(true))
+    .where('b.limitAmount', 'is not', null)
+    .where(sql<SqlBool>`b.spent + ceil(${needed}::numeric * b.fx_rate * 1e9) / 1e9 > b.limit_amount`)
+    .select(['b.spent', 'b.currency', 'b.windowEnd'])
+    .select([sql<string>`coalesce(b.cap_key, b.period)`.as('name'), sql<string>`b.limit_amount`.as('limit')])
+    .orderBy('b.period')
+    .orderBy('b.id'),
+);
+
+type FullWindow = Awaited<ReturnType<typeof fullWindows>>[number];
+
 /** Returns the open windows above a run whose spending leaves too little for the call. */
-function fullWindows(tx: TenantTransaction, run: WaitingRun, { needed = '0' }: BudgetWait): Promise<WindowRow[]> {
-  return rows<WindowRow>(
-    tx.em,
-    `select coalesce(b.cap_key, b.period) as name, b.limit_amount::text as limit, b.spent::text as spent, b.currency, b.window_end
-       from budget_windows b
-      where b.workspace_id = ? and b.closed_at is null and (b.cap_key is null or b.cap_key = any (?)) and b.is_enforced and b.limit_amount is not null
-        and b.spent + ceil(?::numeric * b.fx_rate * 1e9) / 1e9 > b.limit_amount
-      order by b.period, b.id`,
-    [run.workspace_id, capsAbove(run), needed],
-  );
+function fullWindows(tx: TenantTransaction, run: WaitingRun, { needed = '0' }: BudgetWait) {
+  return rows(tx.em, windowsWithoutRoom({ workspaceId: run.workspace_id, caps: capsAbove(run), needed }));
 }
 
 /** Returns the kind of a cap from its name; the run says which one it is. */
@@ -156,8 +199,8 @@ function nameOf(name: string): string {
 }
 
 /** Returns when all full windows will have ended; null when one of them is a cap, or when none is full. */
-function turnOf(full: readonly WindowRow[]): Date | null {
-  const ends = full.map(({ window_end: end }) => (end === null ? null : new Date(end).getTime()));
+function turnOf(full: readonly FullWindow[]): Date | null {
+  const ends = full.map(({ windowEnd: end }) => (end === null ? null : new Date(end).getTime()));
   const known = ends.filter((end) => end !== null);
   return known.length === 0 || known.length < ends.length ? null : new Date(Math.max(...known));
 }

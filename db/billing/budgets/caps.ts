@@ -1,7 +1,13 @@
+import { sql } from 'kysely';
 import { newId } from '../../ids.ts';
-import { rows } from '../../sql.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { change } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { BudgetWindow } from './budget-window.entity.ts';
 import { runCapKey } from './cap-keys.ts';
+
+const now = sql<string>`clock_timestamp()`;
 
 export interface CapDraft {
   readonly capKey: string;
@@ -14,17 +20,38 @@ export interface CapDraft {
   readonly spent?: string;
 }
 
+type CapColumns = Pick<BudgetWindow, 'id' | 'organizationId' | 'workspaceId' | 'capKey' | 'currency' | 'limitAmount' | 'spent'>;
+
+const opening = prepared(({ caps }: ParametersOf<{ readonly caps: string }>) =>
+  query
+    .insertInto('budget_windows')
+    .columns(['id', 'organizationId', 'workspaceId', 'period', 'capKey', 'windowStart', 'currency', 'limitAmount', 'isEnforced', 'spent'])
+    .expression(
+      query
+        .selectFrom(
+          sql<CapColumns>`jsonb_to_recordset(${caps}::jsonb)`.as<'c'>(
+            sql`c (id uuid, organization_id uuid, workspace_id uuid, cap_key text, currency text, limit_amount numeric, spent numeric)`,
+          ),
+        )
+        .select(['c.id', 'c.organizationId', 'c.workspaceId', sql.lit('cap').as('period'), 'c.capKey', now.as('windowStart')])
+        .select(['c.currency', 'c.limitAmount', sql.lit(true).as('isEnforced'), sql<string>`coalesce(c.spent, 0)`.as('spent')]),
+    )
+    .onConflict((conflict) => conflict.column('capKey').where('closedAt', 'is', null).doNothing()),
+);
+
 /** Opens enforced windows without a budget, which have no end. A cap that is already open stays as it is. */
 export async function openCaps(tx: TenantTransaction, caps: readonly CapDraft[]): Promise<void> {
   if (caps.length === 0) return;
-  await rows(
-    tx.em,
-    `insert into budget_windows (id, organization_id, workspace_id, period, cap_key, window_start, currency, limit_amount, is_enforced, spent)
-     select c.id, c."organizationId", c."workspaceId", 'cap', c."capKey", clock_timestamp(), c.currency, c."limit", true, coalesce(c.spent, 0)
-       from jsonb_to_recordset(?::jsonb) as c(id uuid, "organizationId" uuid, "workspaceId" uuid, "capKey" text, currency text, "limit" numeric, spent numeric)
-     on conflict (cap_key) where closed_at is null do nothing`,
-    [JSON.stringify(caps.map((cap) => ({ id: newId(), ...cap })))],
-  );
+  const columns = caps.map(({ capKey, organizationId, workspaceId, limit, currency, spent }) => ({
+    id: newId(),
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    cap_key: capKey,
+    currency,
+    limit_amount: limit,
+    spent,
+  }));
+  await change(tx.em, opening({ caps: JSON.stringify(columns) }));
 }
 
 interface CappedRun {
@@ -45,13 +72,23 @@ export function closeCap(tx: TenantTransaction, capKey: string): Promise<void> {
   return closeCapKeys(tx, [capKey]);
 }
 
+const closing = prepared(({ keys }: ParametersOf<{ readonly keys: readonly string[] }>) => {
+  // Locks them in the order in which every reservation locks them.
+  const locked = query
+    .selectFrom('budget_windows as b')
+    .where(sql<boolean>`b.cap_key = any (${keys}::text[])`)
+    .where('b.closedAt', 'is', null)
+    .select('b.id')
+    .orderBy('b.period')
+    .orderBy('b.id')
+    .forUpdate();
+  return query
+    .updateTable('budget_windows')
+    .set({ closedAt: now })
+    .where(sql<boolean>`budget_windows.id = any (array${locked})`);
+});
+
 async function closeCapKeys(tx: TenantTransaction, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
-  // Locks them in the order in which every reservation locks them.
-  await rows(
-    tx.em,
-    `update budget_windows w set closed_at = clock_timestamp() where w.id = any (array(
-       select b.id from budget_windows b where b.cap_key = any (?) and b.closed_at is null order by b.period, b.id for update))`,
-    [[...keys]],
-  );
+  await change(tx.em, closing({ keys }));
 }

@@ -1,6 +1,9 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { pricesInForceSql, standardTier, type PinnedPrice } from '../prices/prices.ts';
+import { pricesInForce, type PinnedPrice, type PricedModel } from '../prices/prices.ts';
 
 /** The terms by which a model call is checked and priced, as of its start. */
 export interface CallTerms {
@@ -19,21 +22,33 @@ export interface CallPlace {
   readonly caps: readonly string[];
 }
 
+const terms = prepared(({ model, currency, workspaceId, caps }: ParametersOf<PricedModel & CallPlace>) =>
+  query.selectNoFrom(({ exists, selectFrom }) => {
+    const budgets = selectFrom('budgets as g').where('g.workspaceId', '=', workspaceId).select('g.id');
+    const bounding = budgets.where('g.isEnforced', '=', sql.lit(true)).where('g.limitAmount', 'is not', null);
+    const openCaps = selectFrom('budget_windows as b')
+      .where(sql<boolean>`b.cap_key = any (${caps}::text[])`)
+      .where('b.closedAt', 'is', null)
+      .select('b.id');
+    return [
+      sql<string>`clock_timestamp()`.as('at'),
+      sql<PinnedPrice[]>`coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'bucket', p.bucket, 'price', p.price) order by p.bucket)
+        from ${pricesInForce({ model, currency })} p), '[]')`.as('prices'),
+      exists(budgets).as('hasBudget'),
+      exists(bounding).as('isBounded'),
+      exists(openCaps).as('hasCap'),
+    ];
+  }),
+);
+
 /** Reads the prices of a model and the budgets and caps above a call to it, in one query. */
 export async function readTerms(
   tx: TenantTransaction,
   model: { readonly id: string; readonly currency: string },
-  place: CallPlace,
+  { workspaceId, caps }: CallPlace,
 ): Promise<CallTerms> {
-  const found = await row<{ at: string; prices: PinnedPrice[]; has_budget: boolean; is_bounded: boolean; has_cap: boolean }>(
-    tx.em,
-    `select clock_timestamp() as at,
-            coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'bucket', p.bucket, 'price', p.price) order by p.bucket) from (${pricesInForceSql}) p), '[]') as prices,
-            exists (select from budgets g where g.workspace_id = ?) as has_budget,
-            exists (select from budgets g where g.workspace_id = ? and g.is_enforced and g.limit_amount is not null) as is_bounded,
-            exists (select from budget_windows b where b.cap_key = any (?) and b.closed_at is null) as has_cap`,
-    [model.id, standardTier, model.currency, place.workspaceId, place.workspaceId, [...place.caps]],
-  );
+  const found = await row(tx.em, terms({ model: model.id, currency: model.currency, workspaceId, caps }));
   if (!found) throw new Error('the terms of a call gave no row');
-  return { at: new Date(found.at), prices: found.prices, isCounted: found.has_budget || found.has_cap, isBounded: found.is_bounded };
+  const { at, prices, hasBudget, hasCap, isBounded } = found;
+  return { at: new Date(at), prices, isCounted: hasBudget === true || hasCap === true, isBounded: isBounded === true };
 }

@@ -1,5 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { newId } from '../../ids.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import { rateInForce, type RateInForce } from '../prices/fx-rates.ts';
 import { lockLedger } from '../ledger/ledger-lock.ts';
@@ -48,15 +51,7 @@ export function ledgerSumSql({ workspaceId, base, rate, start, end }: Stretch): 
     and e.currency = ${base} and e.occurred_at >= ${start} - interval '1 hour' and e.reserved_at >= ${start} and e.reserved_at < ${end}), 0)`;
 }
 
-/** The base currency of a window; a window of an older release has only its own currency. */
-const baseSql = 'coalesce(b.base_currency, b.currency)';
-
-interface DueBudget {
-  readonly id: string;
-  readonly currency: string;
-  /** Base currency of its last window; null: it has had none. */
-  readonly base: string | null;
-}
+const now = sql<string>`clock_timestamp()`;
 
 /**
  * Closes the ended windows of a workspace and opens the next ones, including the first of a budget that has none (`base`: its base currency). A new window
@@ -66,34 +61,77 @@ interface DueBudget {
 export async function rollWindows(em: SqlEntityManager, workspaceId: string, base: string | null = null): Promise<number> {
   if (!(await isAnyDue(em, workspaceId))) return 0;
   await lockLedger(em, workspaceId);
-  await rows(em, 'select id from budgets where workspace_id = ? order by id for share', [workspaceId]);
+  await rows(em, query.selectFrom('budgets').where('workspaceId', '=', workspaceId).select('id').orderBy('id').forShare());
   // Locks all open windows, in the common order: the caller may change one that has not ended, and a reservation holds that one while it waits for one that
   // has.
+  const open = query
+    .selectFrom('budget_windows as b')
+    .where('b.workspaceId', '=', workspaceId)
+    .where('b.closedAt', 'is', null)
+    .where('b.capKey', 'is', null)
+    .select('b.id')
+    .orderBy('b.period')
+    .orderBy('b.id')
+    .forUpdate();
   await change(
     em,
-    `update budget_windows w set closed_at = clock_timestamp() where w.window_end <= clock_timestamp() and w.id = any (array(
-       select b.id from budget_windows b where b.workspace_id = ? and b.closed_at is null and b.cap_key is null order by b.period, b.id for update))`,
-    [workspaceId],
+    query
+      .updateTable('budget_windows')
+      .set({ closedAt: now })
+      .where('windowEnd', '<=', now)
+      .where(sql<boolean>`id = any (array${open})`),
   );
-  const due = await rows<DueBudget>(
-    em,
-    `select g.id, g.currency, last.base from budgets g
-       left join lateral (select ${baseSql} as base from budget_windows b where b.budget_id = g.id order by b.window_end desc limit 1) last on true
-      where g.workspace_id = ? and not exists (select from budget_windows b where b.budget_id = g.id and b.closed_at is null)`,
-    [workspaceId],
-  );
+  const due = await dueBudgets(em, workspaceId);
   return due.length === 0 ? 0 : openWindows(em, workspaceId, await ratesOf(em, due, base));
 }
 
+type DueBudget = Awaited<ReturnType<typeof dueBudgets>>[number];
+
+/** Returns the budgets without an open window. `base`: base currency of the last one; null: it has had none. */
+function dueBudgets(em: SqlEntityManager, workspaceId: string) {
+  return rows(
+    em,
+    query
+      .selectFrom('budgets as g')
+      .leftJoinLateral(
+        (eb) =>
+          eb
+            .selectFrom('budget_windows as b')
+            .whereRef('b.budgetId', '=', 'g.id')
+            // A window of an older release has only its own currency.
+            .select(({ fn }) => fn.coalesce('b.baseCurrency', 'b.currency').as('base'))
+            .orderBy('b.windowEnd', 'desc')
+            .limit(1)
+            .as('last'),
+        (join) => join.onTrue(),
+      )
+      .where('g.workspaceId', '=', workspaceId)
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('budget_windows as b').whereRef('b.budgetId', '=', 'g.id').where('b.closedAt', 'is', null).select('b.id'))),
+      )
+      .select(['g.id', 'g.currency', 'last.base']),
+  );
+}
+
+const dueBudget = prepared(({ workspaceId }: ParametersOf<{ readonly workspaceId: string }>) =>
+  query
+    .selectFrom('budgets as g')
+    .where('g.workspaceId', '=', workspaceId)
+    .where(({ exists, not, selectFrom }) => {
+      const current = selectFrom('budget_windows as b')
+        .whereRef('b.budgetId', '=', 'g.id')
+        .where('b.closedAt', 'is', null)
+        .where('b.windowEnd', '>', now)
+        .select('b.id');
+      return not(exists(current));
+    })
+    .select('g.id')
+    .limit(1),
+);
+
 /** Most checks find nothing to do and block nothing. */
 async function isAnyDue(em: SqlEntityManager, workspaceId: string): Promise<boolean> {
-  const due = await row(
-    em,
-    `select from budgets g where g.workspace_id = ? and not exists (
-       select from budget_windows b where b.budget_id = g.id and b.closed_at is null and b.window_end > clock_timestamp()) limit 1`,
-    [workspaceId],
-  );
-  return due !== null;
+  return (await row(em, dueBudget({ workspaceId }))) !== null;
 }
 
 interface BudgetRate extends Partial<RateInForce> {
@@ -113,22 +151,41 @@ async function ratesOf(em: SqlEntityManager, due: readonly DueBudget[], base: st
 }
 
 function openWindows(em: SqlEntityManager, workspaceId: string, rates: readonly BudgetRate[]): Promise<number> {
+  const given = JSON.stringify(rates.map((rate) => ({ ...rate, new_id: newId() })));
   const spent = ledgerSumSql({ workspaceId: 'g.workspace_id', base: 'r.base', rate: 'n.rate', start: 'n.start', end: 'n.stop' });
+  const opened = sql`
+    select r.new_id, g.organization_id, g.workspace_id, g.id, g.version, g.period, n.start, n.stop, g.currency, r.base, n.rate, n.as_of, g.limit_amount, g.is_enforced, ${sql.raw(spent)}
+      from jsonb_to_recordset(${given}::jsonb) as r(id uuid, new_id uuid, base text, rate numeric, "asOf" timestamptz)
+      join budgets g on g.id = r.id
+      join (select id as workspace_id, timezone as zone from workspaces) z on z.workspace_id = g.workspace_id
+      left join lateral (select b.window_end, b.fx_rate, b.fx_as_of from budget_windows b where b.budget_id = g.id order by b.window_end desc limit 1) last on true
+      ${sql.raw(boundsNowSql)}
+      cross join lateral (
+        select greatest(bounds.start, last.window_end) as start, bounds.stop, coalesce(r.rate, case when r.base <> g.currency then last.fx_rate end, 1) as rate,
+               case when r.rate is not null then r."asOf" when r.base <> g.currency then last.fx_as_of end as as_of) n
+     where g.workspace_id = ${workspaceId}`;
   return change(
     em,
-    `insert into budget_windows (id, organization_id, workspace_id, budget_id, budget_version, period, window_start, window_end, currency, base_currency, fx_rate, fx_as_of,
-       limit_amount, is_enforced, spent)
-     select r.new_id, g.organization_id, g.workspace_id, g.id, g.version, g.period, n.start, n.stop, g.currency, r.base, n.rate, n.as_of, g.limit_amount, g.is_enforced, ${spent}
-       from jsonb_to_recordset(?::jsonb) as r(id uuid, new_id uuid, base text, rate numeric, "asOf" timestamptz)
-       join budgets g on g.id = r.id
-       join (select id as workspace_id, timezone as zone from workspaces) z on z.workspace_id = g.workspace_id
-       left join lateral (select b.window_end, b.fx_rate, b.fx_as_of from budget_windows b where b.budget_id = g.id order by b.window_end desc limit 1) last on true
-       ${boundsNowSql}
-       cross join lateral (
-         select greatest(bounds.start, last.window_end) as start, bounds.stop, coalesce(r.rate, case when r.base <> g.currency then last.fx_rate end, 1) as rate,
-                case when r.rate is not null then r."asOf" when r.base <> g.currency then last.fx_as_of end as as_of) n
-      where g.workspace_id = ?
-     on conflict (budget_id) where closed_at is null do nothing`,
-    [JSON.stringify(rates.map((rate) => ({ ...rate, new_id: newId() }))), workspaceId],
+    query
+      .insertInto('budget_windows')
+      .columns([
+        'id',
+        'organizationId',
+        'workspaceId',
+        'budgetId',
+        'budgetVersion',
+        'period',
+        'windowStart',
+        'windowEnd',
+        'currency',
+        'baseCurrency',
+        'fxRate',
+        'fxAsOf',
+        'limitAmount',
+        'isEnforced',
+        'spent',
+      ])
+      .expression(opened)
+      .onConflict((conflict) => conflict.column('budgetId').where('closedAt', 'is', null).doNothing()),
   );
 }

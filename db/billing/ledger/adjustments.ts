@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import { newId } from '../../ids.ts';
 import { settleBudgets } from '../budgets/budget-crossing.ts';
 import type { AdjustedPlace } from './adjusted-place.ts';
 import { capsAbove } from '../budgets/cap-keys.ts';
 import { shareLedger } from './ledger-lock.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { addToRollup } from './rollups.ts';
@@ -16,11 +18,14 @@ export interface Adjustment {
 }
 
 /** Returns the adjustment of a key, or null. */
-export async function findAdjustment(tx: TenantTransaction, workspaceId: string, key: string) {
-  return row<{ id: string; cost: string; currency: string; runId: string | null; at: string }>(
+export function findAdjustment(tx: TenantTransaction, workspaceId: string, key: string) {
+  return row(
     tx.em,
-    `select id, cost::text as cost, currency, run_id as "runId", occurred_at as at from usage_entries where call_key = ? and kind = 'adjustment'`,
-    [adjustmentKey(workspaceId, key)],
+    query
+      .selectFrom('usage_entries')
+      .where('callKey', '=', adjustmentKey(workspaceId, key))
+      .where('kind', '=', 'adjustment')
+      .select(['id', 'cost', 'currency', 'runId', 'occurredAt as at']),
   );
 }
 
@@ -37,27 +42,30 @@ export async function insertAdjustment(
   await shareLedger(tx.em, place.workspaceId);
   const inserted = await row(
     tx.em,
-    `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
-       service_key_id, kind, cost, currency, reserved_at, correlation_id)
-     values (?, ?, ?, ?, clock_timestamp(), ?, 'adjustment', ?, ?, ?, ?, ?, ?, 'adjustment', ?, ?, ?, ?)
-     on conflict (call_key, kind) do nothing returning id`,
-    [
-      id,
-      place.organizationId,
-      place.workspaceId,
-      at,
-      adjustmentKey(place.workspaceId, key),
-      place.runId ?? place.workspaceId,
-      place.runId,
-      place.agentId,
-      place.agentRevisionId,
-      place.userId,
-      place.serviceKeyId,
-      cost,
-      currency,
-      at,
-      tx.correlationId,
-    ],
+    query
+      .insertInto('usage_entries')
+      .values({
+        id,
+        organizationId: place.organizationId,
+        workspaceId: place.workspaceId,
+        occurredAt: at,
+        createdAt: sql<string>`clock_timestamp()`,
+        callKey: adjustmentKey(place.workspaceId, key),
+        sourceKind: 'adjustment',
+        sourceId: place.runId ?? place.workspaceId,
+        runId: place.runId,
+        agentId: place.agentId,
+        agentRevisionId: place.agentRevisionId,
+        userId: place.userId,
+        serviceKeyId: place.serviceKeyId,
+        kind: 'adjustment',
+        cost,
+        currency,
+        reservedAt: at,
+        correlationId: tx.correlationId,
+      })
+      .onConflict((conflict) => conflict.columns(['callKey', 'kind']).doNothing())
+      .returning('id'),
   );
   if (inserted === null) return null;
   const caps = place.runId === null ? [] : capsAbove({ id: place.runId, lineage: place.lineage, evaluation_run_id: place.evaluationRunId });

@@ -1,26 +1,35 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql, type SqlBool } from 'kysely';
+import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
-import { rollupKeys, rollupKeySql, rollupSums } from './rollups.ts';
+import { entriesAsRollups, rollupKeys, rollupSums } from './rollups.ts';
 
 /** A workspace that has ledger rows or rollups, with the first and last day (UTC) of either. */
-export interface LedgerSpan {
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly firstDay: string;
-  readonly lastDay: string;
-}
+export type LedgerSpan = Awaited<ReturnType<typeof ledgerSpans>>[number];
 
 /** Returns the workspaces of the ledger after an id, with their days. */
-export function ledgerSpans(em: SqlEntityManager, after: string | null, limit: number): Promise<LedgerSpan[]> {
-  return rows<LedgerSpan>(
+export function ledgerSpans(em: SqlEntityManager, after: string | null, limit: number) {
+  const ofEntries = query
+    .selectFrom('usage_entries')
+    .select(({ fn }) => ['organizationId', 'workspaceId', fn.min('occurredAt').as('first'), fn.max('occurredAt').as('last')])
+    .groupBy(['organizationId', 'workspaceId']);
+  const ofRollups = query
+    .selectFrom('usage_rollups')
+    .select(({ fn }) => ['organizationId', 'workspaceId', fn.min('bucketStart').as('first'), fn.max('bucketStart').as('last')])
+    .groupBy(['organizationId', 'workspaceId']);
+  return rows(
     em,
-    `select w.organization_id as "organizationId", w.workspace_id as "workspaceId", to_char(min(w.first) at time zone 'utc', 'YYYY-MM-DD') as "firstDay",
-            to_char(max(w.last) at time zone 'utc', 'YYYY-MM-DD') as "lastDay"
-       from (select organization_id, workspace_id, min(occurred_at) as first, max(occurred_at) as last from usage_entries group by 1, 2
-             union all select organization_id, workspace_id, min(bucket_start), max(bucket_start) from usage_rollups group by 1, 2) w
-      where ?::uuid is null or w.workspace_id > ?::uuid
-      group by 1, 2 order by 2 limit ?`,
-    [after, after, limit],
+    query
+      .selectFrom(ofEntries.unionAll(ofRollups).as('w'))
+      .where(sql<SqlBool>`(${after}::uuid is null or w.workspace_id > ${after}::uuid)`)
+      .select(['w.organizationId', 'w.workspaceId'])
+      .select([
+        sql<string>`to_char(min(w.first) at time zone 'utc', 'YYYY-MM-DD')`.as('firstDay'),
+        sql<string>`to_char(max(w.last) at time zone 'utc', 'YYYY-MM-DD')`.as('lastDay'),
+      ])
+      .groupBy(['w.organizationId', 'w.workspaceId'])
+      .orderBy('w.workspaceId')
+      .limit(limit),
   );
 }
 
@@ -30,50 +39,126 @@ export interface RollupDay {
   readonly day: string;
 }
 
-const names = Object.keys(rollupSums);
-const entriesOfDay = `from usage_entries e where e.workspace_id = ?::uuid and e.occurred_at >= ?::date at time zone 'utc' and e.occurred_at < (?::date + 1) at time zone 'utc'`;
-const groupsSql = `select (array_agg(e.id order by e.id))[1] as id, e.organization_id, e.workspace_id, ${rollupKeySql}, ${Object.entries(
-  rollupSums,
-)
-  .map(([name, sum]) => `sum(${sum}) as ${name}`)
-  .join(', ')}
-  ${entriesOfDay} group by e.organization_id, e.workspace_id, 4, 5, 6, 7, 8, 9, 10`;
-const keyed = `(id, organization_id, workspace_id, ${rollupKeys.join(', ')}, ${names.join(', ')})`;
+const startOf = ({ day }: RollupDay) => sql<string>`${day}::date at time zone 'utc'`;
+const endOf = ({ day }: RollupDay) => sql<string>`(${day}::date + 1) at time zone 'utc'`;
+
+/** What the rollups of a day should be. */
+function groupsOf(day: RollupDay) {
+  const entries = entriesAsRollups()
+    .where('e.workspaceId', '=', day.workspaceId)
+    .where('e.occurredAt', '>=', startOf(day))
+    .where('e.occurredAt', '<', endOf(day));
+  return query
+    .selectFrom(entries.as('e'))
+    .select([sql<string>`(array_agg(e.id order by e.id))[1]`.as('id'), 'e.organizationId', 'e.workspaceId'])
+    .select(['e.bucketStart', 'e.agentId', 'e.model', 'e.kind', 'e.userId', 'e.serviceKeyId', 'e.currency'])
+    .select(({ fn }) => [
+      fn.sum<number>('e.calls').as('calls'),
+      fn.sum<number>('e.inputTokens').as('inputTokens'),
+      fn.sum<number>('e.cachedReadTokens').as('cachedReadTokens'),
+      fn.sum<number>('e.cachedWriteTokens').as('cachedWriteTokens'),
+      fn.sum<number>('e.outputTokens').as('outputTokens'),
+      fn.sum<number>('e.reasoningTokens').as('reasoningTokens'),
+      fn.sum<string>('e.cost').as('cost'),
+      fn.sum<string>('e.estimatedCost').as('estimatedCost'),
+    ])
+    .groupBy(['e.organizationId', 'e.workspaceId', ...rollupKeys.map((key) => `e.${key}` as const)]);
+}
+
 // Keys that are never null use `=`, so that they can be hashed: a busy day has thousands of groups.
-const neverNull: ReadonlySet<string> = new Set(['bucket_start', 'kind', 'currency']);
-const isSameGroup = rollupKeys.map((key) => `g.${key} ${neverNull.has(key) ? '=' : 'is not distinct from'} r.${key}`).join(' and ');
+const neverNull: ReadonlySet<string> = new Set(['bucketStart', 'kind', 'currency']);
+
+/** Whether a group `g` is that of a rollup. */
+function isSameGroup(rollups: 'r' | 'usage_rollups') {
+  const same = rollupKeys.map((key) => {
+    const equals = neverNull.has(key) ? sql`=` : sql`is not distinct from`;
+    return sql`${sql.ref(`g.${key}`)} ${equals} ${sql.ref(`${rollups}.${key}`)}`;
+  });
+  return sql<SqlBool>`(${sql.join(same, sql` and `)})`;
+}
+
+/** Whether a rollup has other sums than its group. */
+function hasOtherSums() {
+  const sums = (table: string) => sql.join(rollupSums.map((name) => sql.ref(`${table}.${name}`)));
+  return sql<SqlBool>`(${sums('usage_rollups')}) is distinct from (${sums('g')})`;
+}
 
 /**
  * Makes the rollups of a workspace's day match its ledger; returns how many were wrong. Calls may settle meanwhile: missing rows are created empty first,
  * then all rows are locked, and only then is the ledger read, so that later settlings add to the result. Call it in a transaction of its own.
  */
-export async function rebuildDay(em: SqlEntityManager, { workspaceId, day }: RollupDay): Promise<number> {
-  const place = [workspaceId, day, day];
-  const made = await change(
+export async function rebuildDay(em: SqlEntityManager, day: RollupDay): Promise<number> {
+  const made = await createMissing(em, day);
+  const held = await rows(
     em,
-    `with g ${keyed} as (${groupsSql})
-     insert into usage_rollups (id, organization_id, workspace_id, ${rollupKeys.join(', ')})
-     select id, organization_id, workspace_id, ${rollupKeys.join(', ')} from g order by ${rollupKeys.join(', ')}
-     on conflict (workspace_id, ${rollupKeys.join(', ')}) do nothing`,
-    place,
+    query
+      .selectFrom('usage_rollups as r')
+      .where('r.workspaceId', '=', day.workspaceId)
+      .where('r.bucketStart', '>=', startOf(day))
+      .where('r.bucketStart', '<', endOf(day))
+      .select('r.id')
+      .orderBy('r.id')
+      .forUpdate(),
   );
-  const held = await rows<{ id: string }>(
+  const mended = await mend(
     em,
-    `select id from usage_rollups r where r.workspace_id = ? and r.bucket_start >= ?::date at time zone 'utc' and r.bucket_start < (?::date + 1) at time zone 'utc'
-      order by id for update`,
-    place,
+    day,
+    held.map(({ id }) => id),
   );
-  const ids = held.map(({ id }) => id);
-  const mended = await row<{ count: number }>(
+  return Math.max(made, mended);
+}
+
+/** Creates the rollups that the ledger lacks, with sums of zero; returns how many. */
+function createMissing(em: SqlEntityManager, day: RollupDay): Promise<number> {
+  return change(
     em,
-    `with g ${keyed} as (${groupsSql}),
-     gone as (delete from usage_rollups r where r.id = any (?::uuid[]) and not exists (select from g where ${isSameGroup}) returning 1),
-     mended as (
-       update usage_rollups r set ${names.map((name) => `${name} = g.${name}`).join(', ')} from g
-        where r.id = any (?::uuid[]) and ${isSameGroup} and (${names.map((name) => `r.${name}`).join(', ')}) is distinct from (${names.map((name) => `g.${name}`).join(', ')})
-       returning 1)
-     select ((select count(*) from gone) + (select count(*) from mended))::int as count`,
-    [...place, ids, ids],
+    query
+      .with('g', () => groupsOf(day))
+      .insertInto('usage_rollups')
+      .columns(['id', 'organizationId', 'workspaceId', ...rollupKeys])
+      .expression((eb) => {
+        const groups = eb
+          .selectFrom('g')
+          .select(['g.id', 'g.organizationId', 'g.workspaceId', ...rollupKeys.map((key) => `g.${key}` as const)]);
+        return rollupKeys.reduce((sorted, key) => sorted.orderBy(`g.${key}`), groups);
+      })
+      .onConflict((conflict) => conflict.columns(['workspaceId', ...rollupKeys]).doNothing()),
   );
-  return Math.max(made, mended?.count ?? 0);
+}
+
+/** Deletes locked rollups without ledger rows and sets the sums of the others; returns how many were wrong. */
+async function mend(em: SqlEntityManager, day: RollupDay, ids: readonly string[]): Promise<number> {
+  const mended = await row(
+    em,
+    query
+      .with('g', () => groupsOf(day))
+      .with('gone', (of) =>
+        of
+          .deleteFrom('usage_rollups as r')
+          .where(sql<SqlBool>`r.id = any (${ids}::uuid[])`)
+          .where(({ exists, not, selectFrom }) => not(exists(selectFrom('g').where(isSameGroup('r')).select('g.id'))))
+          .returning('r.id'),
+      )
+      .with('mended', (of) =>
+        of
+          .updateTable('usage_rollups')
+          .from('g')
+          .set(({ ref }) => ({
+            calls: ref('g.calls'),
+            inputTokens: ref('g.inputTokens'),
+            cachedReadTokens: ref('g.cachedReadTokens'),
+            cachedWriteTokens: ref('g.cachedWriteTokens'),
+            outputTokens: ref('g.outputTokens'),
+            reasoningTokens: ref('g.reasoningTokens'),
+            cost: ref('g.cost'),
+            estimatedCost: ref('g.estimatedCost'),
+          }))
+          .where(sql<SqlBool>`usage_rollups.id = any (${ids}::uuid[])`)
+          .where(isSameGroup('usage_rollups'))
+          .where(hasOtherSums())
+          .returning('usage_rollups.id'),
+      )
+      .selectNoFrom(sql<number>`((select count(*) from gone) + (select count(*) from mended))::int`.as('count')),
+  );
+  return mended?.count ?? 0;
 }

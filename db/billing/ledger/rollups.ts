@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -5,34 +8,56 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 export const bucketMinutes = 15;
 
 /** What distinguishes rollups of a workspace, in the order of their key. */
-export const rollupKeys = ['bucket_start', 'agent_id', 'model', 'kind', 'user_id', 'service_key_id', 'currency'] as const;
+export const rollupKeys = ['bucketStart', 'agentId', 'model', 'kind', 'userId', 'serviceKeyId', 'currency'] as const;
 
-/** The sums over ledger rows `e`. */
-export const rollupSums = {
-  calls: "(e.kind <> 'adjustment')::int",
-  input_tokens: 'e.input_tokens',
-  cached_read_tokens: 'e.cached_read_tokens',
-  cached_write_tokens: 'e.cached_write_tokens',
-  output_tokens: 'e.output_tokens',
-  reasoning_tokens: 'e.reasoning_tokens',
-  cost: 'e.cost',
-  estimated_cost: 'case when e.estimated then e.cost else 0 end',
-} as const;
+/** The sums of a rollup. */
+export const rollupSums = [
+  'calls',
+  'inputTokens',
+  'cachedReadTokens',
+  'cachedWriteTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'cost',
+  'estimatedCost',
+] as const;
 
-/** The key of a ledger row `e`, in the order of `rollupKeys`. */
-export const rollupKeySql = `date_bin('${bucketMinutes} minutes', e.occurred_at, timestamptz '2000-01-01 00:00:00+00'), e.agent_id, e.model, e.kind, e.user_id, e.service_key_id, e.currency`;
+/** A query of ledger rows `e`, each as the rollup that it alone would be. */
+export function entriesAsRollups() {
+  const bucket = sql.lit(`${bucketMinutes} minutes`);
+  return query
+    .selectFrom('usage_entries as e')
+    .select(['e.id', 'e.organizationId', 'e.workspaceId'])
+    .select(sql<string>`date_bin(${bucket}, e.occurred_at, timestamptz '2000-01-01 00:00:00+00')`.as('bucketStart'))
+    .select(['e.agentId', 'e.model', 'e.kind', 'e.userId', 'e.serviceKeyId', 'e.currency'])
+    .select(sql<number>`(e.kind <> 'adjustment')::int`.as('calls'))
+    .select(['e.inputTokens', 'e.cachedReadTokens', 'e.cachedWriteTokens', 'e.outputTokens', 'e.reasoningTokens', 'e.cost'])
+    .select(sql<string>`case when e.estimated then e.cost else 0 end`.as('estimatedCost'));
+}
 
-const sumNames = Object.keys(rollupSums);
-
-const addSql = `
-  insert into usage_rollups as r (id, organization_id, workspace_id, ${rollupKeys.join(', ')}, ${sumNames.join(', ')})
-  select e.id, e.organization_id, e.workspace_id, ${rollupKeySql}, ${Object.values(rollupSums).join(', ')} from usage_entries e where e.id = ?
-  on conflict (workspace_id, ${rollupKeys.join(', ')}) do update set ${sumNames.map((name) => `${name} = r.${name} + excluded.${name}`).join(', ')}`;
+const adding = prepared(({ entryId }: ParametersOf<{ readonly entryId: string }>) =>
+  query
+    .insertInto('usage_rollups')
+    .columns(['id', 'organizationId', 'workspaceId', ...rollupKeys, ...rollupSums])
+    .expression(entriesAsRollups().where('e.id', '=', entryId))
+    .onConflict((conflict) =>
+      conflict.columns(['workspaceId', ...rollupKeys]).doUpdateSet(({ eb, ref }) => ({
+        calls: eb('usage_rollups.calls', '+', ref('excluded.calls')),
+        inputTokens: eb('usage_rollups.inputTokens', '+', ref('excluded.inputTokens')),
+        cachedReadTokens: eb('usage_rollups.cachedReadTokens', '+', ref('excluded.cachedReadTokens')),
+        cachedWriteTokens: eb('usage_rollups.cachedWriteTokens', '+', ref('excluded.cachedWriteTokens')),
+        outputTokens: eb('usage_rollups.outputTokens', '+', ref('excluded.outputTokens')),
+        reasoningTokens: eb('usage_rollups.reasoningTokens', '+', ref('excluded.reasoningTokens')),
+        cost: eb('usage_rollups.cost', '+', ref('excluded.cost')),
+        estimatedCost: eb('usage_rollups.estimatedCost', '+', ref('excluded.estimatedCost')),
+      })),
+    ),
+);
 
 /**
  * Adds a ledger row that the transaction has just written to its rollup, with the next statement: the rollup is locked as late as possible, since all calls
  * of an agent meet there. Call it once per transaction, after its windows: transactions with another order could deadlock.
  */
 export async function addToRollup(tx: TenantTransaction, entryId: string): Promise<void> {
-  await queueStatement(tx.em, addSql, [entryId]);
+  await queueStatement(tx.em, adding({ entryId }));
 }

@@ -1,10 +1,10 @@
 import { newId } from '../../ids.ts';
 import { settleBudgets } from '../budgets/budget-crossing.ts';
-import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { KeyedBill } from './call-bill.ts';
+import { insertEntry } from './insert-entry.ts';
 import { shareLedger } from './ledger-lock.ts';
-import { standardTier, type PinnedPrice } from '../prices/prices.ts';
+import type { PinnedPrice } from '../prices/prices.ts';
 import { addToRollup } from './rollups.ts';
 import type { TokenCounts } from '../../runs/run-types.ts';
 import { costOf } from './usage.ts';
@@ -56,42 +56,12 @@ export async function settleOutsideRun(tx: TenantTransaction, usage: OutsideUsag
   const id = newId();
   const cost = costOf({ prices: usage.prices, tokens });
   await shareLedger(tx.em, usage.workspaceId);
-  const inserted = await rows(
-    tx.em,
-    `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, attempt, kind, model, provider, tier,
-       provider_request_id, input_tokens, cached_read_tokens, cached_write_tokens, output_tokens, reasoning_tokens, cost, currency, estimated, unpriced, price_ids,
-       reserved_at, correlation_id)
-     values (?, ?, ?, now(), clock_timestamp(), ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::uuid[], ?, ?)
-     on conflict (call_key, kind) do nothing returning id`,
-    [
-      id,
-      usage.organizationId,
-      usage.workspaceId,
-      usage.callKey,
-      usage.source.kind,
-      usage.source.id,
-      usage.kind,
-      usage.model,
-      usage.provider,
-      standardTier,
-      usage.providerRequestId,
-      tokens.input,
-      tokens.cached_read,
-      tokens.cached_write,
-      tokens.output,
-      tokens.reasoning,
-      cost,
-      usage.currency,
-      usage.estimated,
-      !usage.isFree && usage.prices.length === 0,
-      usage.prices.map((price) => price.id),
-      usage.reservedAt,
-      tx.correlationId,
-    ],
-  );
-  if (inserted.length === 0) return;
+  const { organizationId, workspaceId, callKey, source, kind } = usage;
+  const outsideRun = { runId: null, agentId: null, agentRevisionId: null, userId: null, serviceKeyId: null, step: null, attempt: 1 };
+  const call = { id, organizationId, workspaceId, callKey, sourceKind: source.kind, sourceId: source.id, ...outsideRun, kind };
+  if (!(await insertEntry(tx, call, { usage, cost }))) return;
   const budget = await settleBudgets(tx, { callKey: usage.callKey, workspaceId: usage.workspaceId, cost, reservedAt: usage.reservedAt });
   await addToRollup(tx, id);
   const { provider, currency } = usage;
-  tx.outgoing.measurements.push({ kind: 'usage', provider, tokens, cost, aboveEstimate: budget?.above_estimate ?? '0', currency });
+  tx.outgoing.measurements.push({ kind: 'usage', provider, tokens, cost, aboveEstimate: budget?.aboveEstimate ?? '0', currency });
 }

@@ -1,43 +1,91 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 
+const now = sql<string>`clock_timestamp()`;
+
 /** Keys of calls that have left and are not settled yet: the successor of a lost worker settles them, and until then they keep their holds. */
-const inFlightSql = `
+const inFlight = sql<{ key: string }>`(
   select 'run:' || s.run_id || ':' || s.step || ':' || (s.in_flight ->> 'attempt') || ':0' as key from run_steps s where s.in_flight is not null
   union all select v.value #>> '{asked,callKey}' from evaluation_runs e
     join evaluation_results r on r.evaluation_run_id = e.id and r.status = 'scoring' cross join jsonb_each(r.votes) v
-   where e.finished_at is null and jsonb_exists(v.value, 'asked')`;
+   where e.finished_at is null and jsonb_exists(v.value, 'asked'))`;
 
 /**
  * Expires up to `limit` holds with a passed lease, except those of calls recorded as in flight; returns their number. Locks windows before holds, in the
  * order of every reservation.
  */
 export async function expireHolds(em: SqlEntityManager, limit: number): Promise<number> {
-  const expired = await row<{ count: number }>(
+  const expired = await row(
     em,
-    `with due as materialized (
-       select call_key, window_id from budget_holds h where state = 'held' and lease_until < clock_timestamp()
-          and not exists (select from (${inFlightSql}) f where f.key = h.call_key) order by lease_until limit ?),
-     w as materialized (select b.id from budget_windows b where b.id = any (array(select window_id from due)) order by b.period, b.id for update),
-     h as (
-       update budget_holds x set state = 'expired', closed_at = clock_timestamp()
-        where x.call_key = any (array(select call_key from due)) and x.window_id = any (array(select id from w)) and x.state = 'held' and x.lease_until < clock_timestamp() returning x.window_id, x.amount),
-     u as (
-       update budget_windows b set reserved = b.reserved - t.amount
-         from (select window_id, sum(amount) as amount from h group by window_id) t where b.id = t.window_id)
-     select count(*)::int as count from h`,
-    [limit],
+    query
+      .with(
+        (cte) => cte('due').materialized(),
+        (of) =>
+          of
+            .selectFrom('budget_holds as h')
+            .where('h.state', '=', sql.lit('held'))
+            .where('h.leaseUntil', '<', now)
+            .where(({ exists, not, selectFrom }) =>
+              not(exists(selectFrom(inFlight.as('f')).whereRef('f.key', '=', 'h.callKey').select('f.key'))),
+            )
+            .select(['h.callKey', 'h.windowId'])
+            .orderBy('h.leaseUntil')
+            .limit(limit),
+      )
+      .with(
+        (cte) => cte('w').materialized(),
+        (of) =>
+          of
+            .selectFrom('budget_windows as b')
+            .where(sql<boolean>`b.id = any (array(select window_id from due))`)
+            .select('b.id')
+            .orderBy('b.period')
+            .orderBy('b.id')
+            .forUpdate(),
+      )
+      .with('h', (of) =>
+        of
+          .updateTable('budget_holds')
+          .set({ state: 'expired', closedAt: now })
+          .where(sql<boolean>`call_key = any (array(select call_key from due))`)
+          .where(sql<boolean>`window_id = any (array(select id from w))`)
+          .where('state', '=', sql.lit('held'))
+          .where('leaseUntil', '<', now)
+          .returning(['windowId', 'amount']),
+      )
+      .with('u', (of) =>
+        of
+          .updateTable('budget_windows')
+          .from((eb) =>
+            eb
+              .selectFrom('h')
+              .select(({ fn }) => ['h.windowId', fn.sum<string>('h.amount').as('amount')])
+              .groupBy('h.windowId')
+              .as('t'),
+          )
+          .set(({ eb, ref }) => ({ reserved: eb('budget_windows.reserved', '-', ref('t.amount')) }))
+          .whereRef('budget_windows.id', '=', 't.windowId'),
+      )
+      .selectFrom('h')
+      .select(sql<number>`count(*)::int`.as('count')),
   );
   return expired?.count ?? 0;
 }
 
 /** Returns workspaces with a window past its end, the longest ended first. */
 export async function endedWindows(em: SqlEntityManager, limit: number): Promise<string[]> {
-  const ended = await rows<{ workspace_id: string }>(
+  const ended = await rows(
     em,
-    `select workspace_id from budget_windows where closed_at is null and window_end <= clock_timestamp()
-      group by workspace_id order by min(window_end) limit ?`,
-    [limit],
+    query
+      .selectFrom('budget_windows')
+      .where('closedAt', 'is', null)
+      .where('windowEnd', '<=', now)
+      .select('workspaceId')
+      .groupBy('workspaceId')
+      .orderBy(({ fn }) => fn.min('windowEnd'))
+      .limit(limit),
   );
-  return ended.map((window) => window.workspace_id);
+  return ended.map(({ workspaceId }) => workspaceId);
 }

@@ -1,13 +1,13 @@
 import { Decimal } from 'decimal.js';
 import { newId } from '../../ids.ts';
 import type { TokenCounts, UsageTotals } from '../../runs/run-types.ts';
-import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { settleBudgets } from '../budgets/budget-crossing.ts';
 import { callKey } from './call-key.ts';
+import { insertEntry } from './insert-entry.ts';
 import { shareLedger } from './ledger-lock.ts';
 import { money } from '../../money.ts';
-import { standardTier, type PinnedPrice, type PriceBucket } from '../prices/prices.ts';
+import type { PinnedPrice, PriceBucket } from '../prices/prices.ts';
 import { addToRollup } from './rollups.ts';
 import type { BudgetState } from './settle.ts';
 
@@ -50,52 +50,16 @@ export interface SettledCall {
 export async function settleModelCall(tx: TenantTransaction, source: UsageSource, usage: ModelUsage): Promise<SettledCall | null> {
   const key = callKey('run', source.runId, source.step, source.attempt);
   const cost = costOf(usage);
-  const isUnpriced = !usage.isFree && usage.prices.length === 0;
   const id = newId();
   await shareLedger(tx.em, source.workspaceId);
-  const inserted = await rows(
-    tx.em,
-    `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
-       service_key_id, step, attempt, kind, model, provider, tier, provider_request_id, input_tokens, cached_read_tokens, cached_write_tokens, output_tokens,
-       reasoning_tokens, units, cost, currency, estimated, unpriced, price_ids, reserved_at, correlation_id)
-     values (?, ?, ?, now(), clock_timestamp(), ?, 'run', ?, ?, ?, ?, ?, ?, ?, ?, 'llm', ?, ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, ?, ?::uuid[], ?, ?)
-     on conflict (call_key, kind) do nothing returning id`,
-    [
-      id,
-      source.organizationId,
-      source.workspaceId,
-      key,
-      source.runId,
-      source.runId,
-      source.agentId,
-      source.agentRevisionId,
-      source.userId,
-      source.serviceKeyId,
-      source.step,
-      source.attempt,
-      usage.model,
-      usage.provider,
-      standardTier,
-      usage.providerRequestId,
-      usage.tokens.input,
-      usage.tokens.cached_read,
-      usage.tokens.cached_write,
-      usage.tokens.output,
-      usage.tokens.reasoning,
-      cost,
-      usage.currency,
-      usage.estimated,
-      isUnpriced,
-      usage.prices.map((price) => price.id),
-      usage.reservedAt,
-      tx.correlationId,
-    ],
-  );
-  if (inserted.length === 0) return null;
+  const { organizationId, workspaceId, runId, agentId, agentRevisionId, userId, serviceKeyId, step, attempt } = source;
+  const made = { organizationId, workspaceId, runId, agentId, agentRevisionId, userId, serviceKeyId, step, attempt };
+  const call = { id, callKey: key, sourceKind: 'run', sourceId: runId, kind: 'llm', ...made } as const;
+  if (!(await insertEntry(tx, call, { usage, cost }))) return null;
   const budget = await settleBudgets(tx, { callKey: key, workspaceId: source.workspaceId, cost, reservedAt: usage.reservedAt });
   await addToRollup(tx, id);
   const { provider, tokens, currency } = usage;
-  tx.outgoing.measurements.push({ kind: 'usage', provider, tokens, cost, aboveEstimate: budget?.above_estimate ?? '0', currency });
+  tx.outgoing.measurements.push({ kind: 'usage', provider, tokens, cost, aboveEstimate: budget?.aboveEstimate ?? '0', currency });
   return {
     totals: { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated },
     budget,

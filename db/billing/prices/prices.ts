@@ -1,4 +1,7 @@
+import { sql } from 'kysely';
 import type { PriceBucket } from '../../../workflows/contracts/prices.ts';
+import type { ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 
 export type { PriceBucket } from '../../../workflows/contracts/prices.ts';
 
@@ -11,9 +14,25 @@ export interface PinnedPrice {
 
 export const standardTier = 'standard';
 
-/** A query of the price rows of a model in force now: id, bucket and price; parameters: model, tier, currency. */
-export const pricesInForceSql = `select distinct on (bucket) id, bucket, price::text as price from model_prices
-  where model = ? and tier = ? and currency = ? and effective_from <= clock_timestamp() order by bucket, effective_from desc`;
+/** A model and the currency of its prices. */
+export interface PricedModel {
+  readonly model: string;
+  readonly currency: string;
+}
+
+/** A query of the price rows of a model in force now, one per bucket. */
+export function pricesInForce({ model, currency }: ParametersOf<PricedModel>) {
+  return query
+    .selectFrom('model_prices')
+    .distinctOn('bucket')
+    .where('model', '=', model)
+    .where('tier', '=', standardTier)
+    .where('currency', '=', currency)
+    .where('effectiveFrom', '<=', sql<string>`clock_timestamp()`)
+    .select(['id', 'bucket', sql<string>`price::text`.as('price')])
+    .orderBy('bucket')
+    .orderBy('effectiveFrom', 'desc');
+}
 
 /** What happens to a call to a model without a price (`UNPRICED_MODEL`); null: it is rejected where an enforced budget applies, else it costs nothing. */
 export type UnpricedRule = 'reject' | 'zero_with_alert' | null;

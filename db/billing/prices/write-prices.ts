@@ -7,7 +7,7 @@ import { priceColumns, priceNow, toPriceRow, type NewPrice, type PriceRow } from
 
 /** Blocks other transactions that add prices until this one ends, so that the rows with which an import compares stay unchanged. */
 export async function lockPrices(em: SqlEntityManager): Promise<void> {
-  await row(em, "select pg_advisory_xact_lock(hashtextextended('model prices', 0))");
+  await row(em, query.selectNoFrom(sql<unknown>`pg_advisory_xact_lock(hashtextextended('model prices', 0))`.as('lock')));
 }
 
 /** Inserts prices in one statement; a key that was taken meanwhile is left out. Returns the inserted prices. */

@@ -1,30 +1,25 @@
+import { sql } from 'kysely';
 import type { PlannedCall } from '../../../workflows/contracts/runs/agent-run.ts';
-import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
-import type { ToolCallState, ToolKind } from '../../../workflows/contracts/runs/runs.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { CheckedCall } from '../steps/stored-step.ts';
 
 /** A call of a stored step, as the workflow's plan needs it. */
-export interface StoredCall {
-  readonly id: string;
-  readonly kind: ToolKind | null;
-  readonly effect: 'read' | 'write';
-  readonly concurrency: 'read' | 'write' | 'exclusive';
-  readonly timeout_s: number;
-  readonly is_idempotent: boolean;
-  readonly state: ToolCallState;
-  readonly gate: CallApproval | null;
-  readonly client_owned: boolean;
-}
+export type StoredCall = Awaited<ReturnType<typeof readPlannedCalls>>[number];
+
+const plannedCalls = prepared(({ messageId }: ParametersOf<{ readonly messageId: string }>) =>
+  query
+    .selectFrom('tool_calls')
+    .select(['id', 'kind', 'effect', 'concurrency', 'timeoutS', 'isIdempotent', 'state', 'gate', 'clientOwned'])
+    .where('messageId', '=', messageId)
+    .orderBy('pos'),
+);
 
 /** Returns the calls that a message asks for, in the model's order. */
-export function readPlannedCalls(tx: TenantTransaction, messageId: string): Promise<StoredCall[]> {
-  return rows<StoredCall>(
-    tx.em,
-    'select id, kind, effect, concurrency, timeout_s, is_idempotent, state, gate, client_owned from tool_calls where message_id = ? order by pos',
-    [messageId],
-  );
+export function readPlannedCalls(tx: TenantTransaction, messageId: string) {
+  return rows(tx.em, plannedCalls({ messageId }));
 }
 
 /** Converts a call to what the workflow needs to order and bound it. */
@@ -34,24 +29,27 @@ export function toPlannedCall(call: StoredCall): PlannedCall {
     toolCallId: call.id,
     effect: call.effect,
     concurrency: call.concurrency,
-    timeoutS: call.timeout_s,
-    isRepeatable: call.effect === 'read' || call.is_idempotent,
+    timeoutS: call.timeoutS,
+    isRepeatable: call.effect === 'read' || call.isIdempotent,
     isSettled: !isOpen,
     // An omitted flag means false, so that a plain call stays short in the history.
     ...(call.gate !== null && (call.state === 'recorded' || call.state === 'gated') ? { gate: true } : {}),
-    ...(call.client_owned ? { client: true } : {}),
-    ...(call.kind === 'delegate' && !call.client_owned ? { child: true } : {}),
+    ...(call.clientOwned ? { client: true } : {}),
+    ...(call.kind === 'delegate' && !call.clientOwned ? { child: true } : {}),
   };
 }
 
+const callsMade = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('tool_calls')
+    .select(['slug', sql<number>`count(*)::int`.as('calls')])
+    .where('runId', '=', runId)
+    .groupBy('slug'),
+);
+
 /** Returns how many calls the run has made so far, by slug. */
 export async function readCallsMade(tx: TenantTransaction, runId: string): Promise<Map<string, number>> {
-  const counted = await rows<{ slug: string; calls: number }>(
-    tx.em,
-    'select slug, count(*)::int as calls from tool_calls where run_id = ? group by slug',
-    [runId],
-  );
-  return new Map(counted.map((row) => [row.slug, row.calls]));
+  return new Map((await rows(tx.em, callsMade({ runId }))).map(({ slug, calls }) => [slug, calls]));
 }
 
 /** Returns the state in which a checked call is stored: refused, to be approved, or ready to execute. */

@@ -1,91 +1,183 @@
-import { row, rows } from '../../sql.ts';
-import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { RunOutput } from '../run-frames.ts';
-import type { RunState } from '../run-state.ts';
-import type { RunFault } from '../run-types.ts';
-import type { CallState } from '../calls/call-state.ts';
+import { sql } from 'kysely';
+import { clockTime, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
+import { literal, nulls } from '../../literal.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { change, row, rows } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { CallState } from '../calls/call-state.ts';
+import type { ContentBlock, UsageTotals } from '../run-types.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 
 /** A child run as its parent's call sees it. */
-export interface ChildRun extends Pick<
-  RunState,
-  | 'id'
-  | 'organization_id'
-  | 'workspace_id'
-  | 'agent_id'
-  | 'agent_revision_id'
-  | 'agent_slug'
-  | 'parent_tool_call_id'
-  | 'status'
-  | 'usage_subtree'
-> {
-  readonly finish_reason: string | null;
-  readonly output: RunOutput | null;
-  readonly error: RunFault | null;
-}
+export type ChildRun = NonNullable<Awaited<ReturnType<typeof readChild>>>;
+
+const childRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('runs as r')
+    .select([
+      'r.id',
+      'r.organizationId',
+      'r.workspaceId',
+      'r.agentId',
+      'r.agentRevisionId',
+      'r.agentSlug',
+      'r.parentToolCallId',
+      'r.status',
+    ])
+    .select(['r.usageSubtree', 'r.finishReason', 'r.output', 'r.error'])
+    .where('r.id', '=', runId),
+);
 
 /** Returns the run of a delegate call, even if it was erased. */
-export function readChild(tx: TenantTransaction, childRunId: string): Promise<ChildRun | null> {
-  return row<ChildRun>(
-    tx.em,
-    `select r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.agent_slug, r.parent_tool_call_id, r.status, r.usage_subtree, r.finish_reason, r.output, r.error
-       from runs r where r.id = ?`,
-    [childRunId],
-  );
+export function readChild(tx: TenantTransaction, childRunId: string) {
+  return row(tx.em, childRun({ runId: childRunId }));
 }
+
+interface ChildUsage {
+  readonly runId: string;
+  readonly step: number;
+  readonly toolCallId: string;
+  readonly childRunId: string;
+  readonly usage: JsonText<UsageTotals>;
+}
+
+const usageOfChild = prepared(({ runId, step, toolCallId, childRunId, usage }: ParametersOf<ChildUsage>) =>
+  query
+    .updateTable('run_steps')
+    .set({ childRunId, usage: jsonb(usage) })
+    .where('runId', '=', runId)
+    .where('step', '=', step)
+    .where('toolCallId', '=', toolCallId),
+);
 
 /** Records on the step of a delegate call which run executed it and what that run has cost. */
 export async function writeChildUsage(
   tx: TenantTransaction,
-  call: Pick<CallState, 'id' | 'run_id' | 'step'>,
-  child: Pick<ChildRun, 'id' | 'usage_subtree'>,
+  call: Pick<CallState, 'id' | 'runId' | 'step'>,
+  child: Pick<ChildRun, 'id' | 'usageSubtree'>,
 ): Promise<void> {
-  await rows(tx.em, 'update run_steps set child_run_id = ?, usage = ?::jsonb where run_id = ? and step = ? and tool_call_id = ?', [
-    child.id,
-    JSON.stringify(child.usage_subtree),
-    call.run_id,
-    call.step,
-    call.id,
-  ]);
+  const of = { runId: call.runId, step: call.step, toolCallId: call.id };
+  await change(tx.em, usageOfChild({ ...of, childRunId: child.id, usage: jsonText(child.usageSubtree) }));
 }
+
+const shiftMessages = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .updateTable('messages')
+    .set(({ eb }) => ({ pos: eb('pos', '+', literal(1)) }))
+    .where('runId', '=', runId),
+);
+
+interface FirstMessage {
+  readonly id: string;
+  readonly runId: string;
+  readonly content: JsonText<ContentBlock[]>;
+}
+
+const insertFirst = prepared(({ id, runId, content }: ParametersOf<FirstMessage>) =>
+  insertFrom('messages', query.selectFrom('runs as r').where('r.id', '=', runId), ({ ref }) => ({
+    id,
+    organizationId: ref('r.organizationId'),
+    workspaceId: ref('r.workspaceId'),
+    conversationId: ref('r.conversationId'),
+    runId: ref('r.id'),
+    turn: sql<number>`coalesce(r.turn_no, 0)`,
+    pos: literal(0),
+    role: literal('user'),
+    origin: literal('injected'),
+    content: jsonb(content),
+    state: literal('pending'),
+    attempt: literal(1),
+    createdAt: now,
+  })),
+);
 
 /** Inserts a text before the first message of a run. */
 export async function prependMessage(tx: TenantTransaction, runId: string, text: string): Promise<void> {
-  await rows(tx.em, 'update messages set pos = pos + 1 where run_id = ?', [runId]);
-  await rows(
-    tx.em,
-    `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, state, attempt, created_at)
-     select ?, r.organization_id, r.workspace_id, r.conversation_id, r.id, coalesce(r.turn_no, 0), 0, null, 'user', 'injected', ?::jsonb, '{}', 'pending', 1, now()
-       from runs r where r.id = ?`,
-    [newId(), JSON.stringify([{ type: 'text', text }]), runId],
-  );
+  await change(tx.em, shiftMessages({ runId }));
+  await change(tx.em, insertFirst({ id: newId(), runId, content: jsonText([{ type: 'text', text }]) }));
 }
+
+const descendants = prepared(({ rootRunId }: ParametersOf<{ readonly rootRunId: string }>) =>
+  query
+    .selectFrom('runs as r')
+    .crossJoinLateral(sql<{ id: string }>`unnest(r.lineage)`.as<'a'>(sql`a (id)`))
+    .where('r.rootRunId', '=', rootRunId)
+    .select(['a.id', sql<number>`count(*)::int`.as('below')])
+    .groupBy('a.id'),
+);
 
 /** Returns the number of runs below each run of a tree, ended ones included. */
 export async function countDescendants(tx: TenantTransaction, rootRunId: string): Promise<ReadonlyMap<string, number>> {
-  const counted = await rows<{ id: string; below: number }>(
-    tx.em,
-    `select a.id, count(*)::int as below from runs r cross join unnest(r.lineage) as a(id) where r.root_run_id = ? group by a.id`,
-    [rootRunId],
-  );
+  const counted = await rows(tx.em, descendants({ rootRunId }));
   return new Map(counted.map(({ id, below }) => [id, below]));
 }
 
-/** Claims a call for the run that executes it, for the given number of seconds. Returns the end of that time, or null when the call does not exist. */
-export async function writeChildClaim(
-  tx: TenantTransaction,
-  callId: string,
-  { attempt, childRunId, seconds }: { readonly attempt: number; readonly childRunId: string; readonly seconds: number },
-): Promise<string | null> {
-  const claimed = await row<{ deadline_at: string }>(
-    tx.em,
-    `update tool_calls set state = 'executing', attempt = ?, child_run_id = ?, claimed_at = clock_timestamp(), deadline_at = clock_timestamp() + make_interval(secs => ?)
-      where id = ? returning deadline_at`,
-    [attempt, childRunId, seconds, callId],
-  );
-  return claimed?.deadline_at ?? null;
+interface ChildClaim {
+  readonly callId: string;
+  readonly attempt: number;
+  readonly childRunId: string;
+  readonly seconds: number;
 }
+
+const claimForChild = prepared(({ callId, attempt, childRunId, seconds }: ParametersOf<ChildClaim>) =>
+  query
+    .updateTable('tool_calls')
+    .set({
+      state: 'executing',
+      attempt,
+      childRunId,
+      claimedAt: clockTime,
+      deadlineAt: sql<string>`clock_timestamp() + make_interval(secs => ${seconds})`,
+    })
+    .where('id', '=', callId)
+    .returning('deadlineAt'),
+);
+
+/** Claims a call for the run that executes it, for the given number of seconds. Returns the end of that time, or null when the call does not exist. */
+export async function writeChildClaim(tx: TenantTransaction, callId: string, claim: Omit<ChildClaim, 'callId'>): Promise<string | null> {
+  const claimed = await row(tx.em, claimForChild({ callId, ...claim }));
+  return claimed?.deadlineAt ?? null;
+}
+
+interface ChildStep {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly runId: string;
+  readonly step: number;
+  readonly name: string;
+  readonly attempt: number;
+  readonly toolCallId: string;
+  readonly childRunId: string;
+  readonly messageId: string;
+  readonly args: JsonText<CallState['args']>;
+}
+
+const openStep = prepared(({ args, ...values }: ParametersOf<ChildStep>) =>
+  query
+    .insertInto('run_steps')
+    .values({
+      ...values,
+      ...nulls('outputPreview', 'error', 'usage', 'inFlight', 'firstTokenAt', 'finishedAt', 'durationMs', 'traceId', 'spanId'),
+      kind: 'sub_agent',
+      status: 'running',
+      args: jsonb(args),
+      retries: sql<never[]>`'[]'`,
+      startedAt: clockTime,
+      createdAt: now,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['runId', 'step', 'toolCallId']).doUpdateSet(({ ref }) => ({
+        attempt: ref('excluded.attempt'),
+        childRunId: ref('excluded.childRunId'),
+        status: 'running',
+      })),
+    ),
+);
 
 /** Opens the step of a delegate call for the run that executes it. */
 export async function openChildStep(
@@ -93,45 +185,43 @@ export async function openChildStep(
   call: CallState,
   { attempt, childRunId }: { readonly attempt: number; readonly childRunId: string },
 ): Promise<void> {
-  await rows(
+  await change(
     tx.em,
-    `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, child_run_id, message_id, args, retries, started_at, created_at)
-     values (?, ?, ?, ?, ?, 'sub_agent', ?, 'running', ?, ?, ?, ?, ?::jsonb, '[]', clock_timestamp(), now())
-     on conflict (run_id, step, tool_call_id) do update set attempt = excluded.attempt, child_run_id = excluded.child_run_id, status = 'running'`,
-    [
-      newId(),
-      call.organization_id,
-      call.workspace_id,
-      call.run_id,
-      call.step,
-      call.slug,
+    openStep({
+      id: newId(),
+      organizationId: call.organizationId,
+      workspaceId: call.workspaceId,
+      runId: call.runId,
+      step: call.step,
+      name: call.slug,
       attempt,
-      call.id,
+      toolCallId: call.id,
       childRunId,
-      call.message_id,
-      JSON.stringify(call.args),
-    ],
+      messageId: call.messageId,
+      args: jsonText(call.args),
+    }),
   );
 }
 
-/** The chain of events behind a run that no person requested. */
-export interface CauseRow {
-  readonly root_event_id: string | null;
-  readonly event_depth: number;
-  readonly hops: number;
+const causeOf = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query.selectFrom('runs as r').select(['r.rootEventId', 'r.eventDepth', 'r.hops']).where('r.id', '=', runId),
+);
+
+/** Returns the chain of events behind a run that no person requested, or null when the run does not exist. */
+export function readCause(tx: TenantTransaction, runId: string) {
+  return row(tx.em, causeOf({ runId }));
 }
 
-/** Returns the cause of a run, or null when the run does not exist. */
-export function readCause(tx: TenantTransaction, runId: string): Promise<CauseRow | null> {
-  return row<CauseRow>(tx.em, 'select r.root_event_id, r.event_depth, r.hops from runs r where r.id = ?', [runId]);
-}
+const childOfCall = prepared(({ toolCallId }: ParametersOf<{ readonly toolCallId: string }>) =>
+  query
+    .selectFrom('tool_calls as c')
+    .innerJoin('runs as r', 'r.id', 'c.childRunId')
+    .select(['r.id', 'r.status'])
+    .where('c.id', '=', toolCallId),
+);
 
 /** Returns the id of a delegate call's run while that run is live, else null. */
 export async function readLiveChild(tx: TenantTransaction, toolCallId: string): Promise<string | null> {
-  const found = await row<{ id: string; status: Parameters<typeof isTerminal>[0] }>(
-    tx.em,
-    'select r.id, r.status from tool_calls c join runs r on r.id = c.child_run_id where c.id = ?',
-    [toolCallId],
-  );
+  const found = await row(tx.em, childOfCall({ toolCallId }));
   return found === null || isTerminal(found.status) ? null : found.id;
 }

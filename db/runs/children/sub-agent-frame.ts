@@ -1,8 +1,8 @@
 import type { FrameData, FrameDraft } from '../../streams/frame.schema.ts';
-import type { RunState } from '../run-state.ts';
+import type { ChildRun } from './child-rows.ts';
 
 /** A child as its parent's stream identifies it. */
-export type NamedChild = Pick<RunState, 'id' | 'agent_id' | 'agent_revision_id' | 'parent_tool_call_id' | 'status'>;
+export type NamedChild = Pick<ChildRun, 'id' | 'agentId' | 'agentRevisionId' | 'parentToolCallId' | 'status'>;
 
 /** Returns the frame about a child in its parent's stream; `summary` and `usage` are set when the child ends. */
 export function subAgentFrame(
@@ -14,9 +14,9 @@ export function subAgentFrame(
     type: 'sub_agent',
     data: {
       child_run_id: child.id,
-      tool_call_id: child.parent_tool_call_id ?? child.id,
-      agent_id: child.agent_id,
-      agent_revision_id: child.agent_revision_id,
+      tool_call_id: child.parentToolCallId ?? child.id,
+      agent_id: child.agentId,
+      agent_revision_id: child.agentRevisionId,
       phase,
       status: child.status,
       summary,

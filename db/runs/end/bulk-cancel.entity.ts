@@ -3,6 +3,7 @@ import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../../columns
 import { tenantIndexes } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
 import { cancelPolicies } from '../run.entity.ts';
+import type { CancelFilter } from './cancellable-runs.ts';
 
 const schema = defineEntity({
   name: 'BulkCancel',
@@ -15,7 +16,7 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     /** The caller's filter; runs that were created later are not included. */
-    filter: p.json<Record<string, unknown>>(),
+    filter: p.json<CancelFilter>(),
     policy: p.enum(cancelPolicies),
     reason: p.text().strictNullable(),
     cancelled: p.integer().default(0),

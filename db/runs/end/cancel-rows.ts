@@ -1,4 +1,8 @@
-import { rows } from '../../sql.ts';
+import { sql } from 'kysely';
+import { anyId, literals, now } from '../../expressions.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { CancelPolicy } from '../read/run-view.ts';
 
@@ -10,48 +14,96 @@ export interface QueuedEnd {
   readonly finishedAt: Date;
 }
 
-/** Ends queued runs and discards their messages. */
-export async function writeEnds(tx: TenantTransaction, ids: readonly string[], end: QueuedEnd): Promise<void> {
-  await rows(
-    tx.em,
-    `with discarded as (
-       update messages set state = 'discarded' where run_id = any (?::uuid[]) and state = 'pending'
-     ), left_line as (
-       update conversations c set queue_length = greatest(0, c.queue_length - l.left) from (
-         select q.conversation_id, count(*)::int as left from runs q where q.id = any (?::uuid[]) and q.status = 'queued' and q.queue_no is not null group by 1) l
-        where c.id = l.conversation_id
-     )
-     update runs set status = 'cancelled', finish_reason = ?, is_superseded = ?, finished_at = ?::timestamptz, cancel_policy = ?,
-            cancel_requested_at = ?::timestamptz, queue_no = null, updated_at = ?::timestamptz
-      where id = any (?::uuid[]) and status = 'queued'`,
-    [ids, ids, end.finishReason, end.isSuperseded, end.finishedAt, end.policy, end.finishedAt, end.finishedAt, ids],
-  );
-}
+const endedQueued = prepared(
+  ({ ids, policy, finishReason, isSuperseded, finishedAt }: ParametersOf<QueuedEnd & { ids: readonly string[] }>) =>
+    query
+      .with('discarded', (of) =>
+        of.updateTable('messages').set({ state: 'discarded' }).where('runId', '=', anyId(ids)).where('state', '=', sql.lit('pending')),
+      )
+      .with('leftLine', (of) =>
+        of
+          .updateTable('conversations')
+          .from(({ selectFrom }) =>
+            selectFrom('runs as q')
+              .select(['q.conversationId', sql<number>`count(*)::int`.as('left')])
+              .where('q.id', '=', anyId(ids))
+              .where('q.status', '=', sql.lit('queued'))
+              .where('q.queueNo', 'is not', null)
+              .groupBy('q.conversationId')
+              .as('l'),
+          )
+          .set(({ ref }) => ({ queueLength: sql<number>`greatest(0, ${ref('conversations.queueLength')} - ${ref('l.left')})` }))
+          .whereRef('conversations.id', '=', 'l.conversationId'),
+      )
+      .updateTable('runs')
+      .set({
+        status: 'cancelled',
+        finishReason,
+        isSuperseded,
+        finishedAt,
+        cancelPolicy: policy,
+        cancelRequestedAt: finishedAt,
+        queueNo: null,
+        updatedAt: finishedAt,
+      })
+      .where('id', '=', anyId(ids))
+      .where('status', '=', sql.lit('queued')),
+);
 
-/** Marks running and waiting runs as cancelling. */
-export async function writeCancelling(
+/** Ends queued runs and discards their messages. */
+export async function writeEnds(
   tx: TenantTransaction,
   ids: readonly string[],
-  { policy, isSuperseded }: Pick<QueuedEnd, 'policy' | 'isSuperseded'>,
+  { policy, finishReason, isSuperseded, finishedAt }: QueuedEnd,
 ): Promise<void> {
-  await rows(
-    tx.em,
-    `update runs set status = 'cancelling', waiting_on = null, waiting_until = null, waiting_since = null,
-            waited_ms = waited_ms + coalesce((extract(epoch from now() - waiting_since) * 1000)::bigint, 0),
-            cancel_policy = ?, is_superseded = ?, cancel_requested_at = now(), updated_at = now()
-      where id = any (?::uuid[]) and status in ('running', 'waiting')`,
-    [policy, isSuperseded, ids],
-  );
+  await change(tx.em, endedQueued({ ids, policy, finishReason, isSuperseded, finishedAt }));
 }
+
+type Cancelling = Pick<QueuedEnd, 'policy' | 'isSuperseded'>;
+
+const cancelling = prepared(({ ids, policy, isSuperseded }: ParametersOf<Cancelling & { ids: readonly string[] }>) =>
+  query
+    .updateTable('runs')
+    .set(({ ref }) => ({
+      status: 'cancelling',
+      waitingOn: null,
+      waitingUntil: null,
+      waitingSince: null,
+      waitedMs: sql<number>`${ref('waitedMs')} + coalesce((extract(epoch from now() - ${ref('waitingSince')}) * 1000)::bigint, 0)`,
+      cancelPolicy: policy,
+      isSuperseded,
+      cancelRequestedAt: now,
+      updatedAt: now,
+    }))
+    .where('id', '=', anyId(ids))
+    .where('status', 'in', literals('running', 'waiting')),
+);
+
+/** Marks running and waiting runs as cancelling. */
+export async function writeCancelling(tx: TenantTransaction, ids: readonly string[], { policy, isSuperseded }: Cancelling): Promise<void> {
+  await change(tx.em, cancelling({ ids, policy, isSuperseded }));
+}
+
+const freed = prepared(({ ids }: ParametersOf<{ readonly ids: readonly string[] }>) =>
+  query
+    .updateTable('conversations')
+    .set({ activeRunId: null, queueLength: 0 })
+    .where('conversations.id', '=', anyId(ids))
+    .where(({ exists, not, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('runs as q')
+            .select('q.id')
+            .whereRef('q.conversationId', '=', 'conversations.id')
+            .where('q.status', '=', sql.lit('queued'))
+            .where('q.queueNo', 'is not', null),
+        ),
+      ),
+    )
+    .returning('conversations.id'),
+);
 
 /** Frees those of the given conversations whose queue is empty; returns their ids. */
 export async function releaseConversations(tx: TenantTransaction, conversationIds: readonly string[]): Promise<string[]> {
-  const freed = await rows<{ id: string }>(
-    tx.em,
-    `update conversations c set active_run_id = null, queue_length = 0
-      where c.id = any (?::uuid[]) and not exists (select from runs q where q.conversation_id = c.id and q.status = 'queued' and q.queue_no is not null)
-      returning c.id`,
-    [[...conversationIds]],
-  );
-  return freed.map(({ id }) => id);
+  return (await rows(tx.em, freed({ ids: conversationIds }))).map(({ id }) => id);
 }

@@ -1,8 +1,12 @@
-import { visibleToSql, tenantPredicate, visibleTo, type Changing, type Predicate, type Scoped } from '../../scope.ts';
+import { sql } from 'kysely';
+import type { Condition } from '../../condition.ts';
+import { anyId, literals } from '../../expressions.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { visibleToSql, tenantPredicate, visibleTo, type Changing, type Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { Run } from '../run.entity.ts';
-import type { CancelPolicy } from '../read/run-view.ts';
 
 /** Selects live runs; every given field must match. */
 export interface CancelFilter {
@@ -13,20 +17,17 @@ export interface CancelFilter {
 }
 
 /** A run and its row scope. */
-export interface RunAddress {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly workspace_id: string;
-}
+export type RunAddress = Awaited<ReturnType<typeof seenRuns>>[number];
+
+const addressColumns = ['r.id', 'r.organizationId', 'r.workspaceId'] as const;
+
+const seenAmong = prepared(({ ids, visible }: ParametersOf<{ readonly ids: readonly string[]; readonly visible: Condition }>) =>
+  query.selectFrom('runs as r').select(addressColumns).where('r.id', '=', anyId(ids)).where('r.deletedAt', 'is', null).where(visible),
+);
 
 /** Returns those of the runs that the caller sees. */
-export function seenRuns(ctx: Scoped, ids: readonly string[]): Promise<RunAddress[]> {
-  const visible = visibleToSql(ctx, Run, 'r');
-  return rows<RunAddress>(
-    ctx.em,
-    `select r.id, r.organization_id, r.workspace_id from runs r where r.id = any (?::uuid[]) and r.deleted_at is null and ${visible.sql}`,
-    [[...ids], ...visible.params],
-  );
+export function seenRuns(ctx: Scoped, ids: readonly string[]) {
+  return rows(ctx.em, seenAmong({ ids, visible: visibleToSql(ctx, Run, 'r') }));
 }
 
 /** The first matching runs, and how many match in total. */
@@ -35,90 +36,117 @@ export interface Matches {
   readonly matched: number;
 }
 
+/** The fields of a filter, by column. */
+interface Wanted {
+  readonly agentId: string | undefined;
+  readonly sessionKey: string | undefined;
+  readonly triggerId: string | undefined;
+  readonly evaluationRunId: string | undefined;
+}
+
+function wantedBy({
+  agent_id: agentId,
+  session_key: sessionKey,
+  trigger_id: triggerId,
+  evaluation_run_id: evaluationRunId,
+}: CancelFilter): Wanted {
+  return { agentId, sessionKey, triggerId, evaluationRunId };
+}
+
+/** Live runs that match a filter and are not being cancelled yet. */
+function selectMatches({ agentId, sessionKey, triggerId, evaluationRunId }: ParametersOf<Wanted>) {
+  let found = query
+    .selectFrom('runs as r')
+    .where('r.deletedAt', 'is', null)
+    .where('r.status', 'in', literals('queued', 'running', 'waiting'));
+  if (agentId) found = found.where('r.agentId', '=', agentId);
+  if (sessionKey) found = found.where('r.sessionKey', '=', sessionKey);
+  if (triggerId) found = found.where('r.triggerId', '=', triggerId);
+  if (evaluationRunId) found = found.where('r.evaluationRunId', '=', evaluationRunId);
+  // An empty filter selects no runs, never all of them.
+  return agentId || sessionKey || triggerId || evaluationRunId ? found : found.where(sql<boolean>`false`);
+}
+
+/** Those of the matches that the caller may cancel, in workspaces that take work. */
+function selectCancellable({ visible, ...wanted }: ParametersOf<Wanted & { readonly visible: Condition }>) {
+  return selectMatches(wanted)
+    .innerJoin('workspaces as w', (join) => join.onRef('w.id', '=', 'r.workspaceId').on('w.isActive', '=', sql.lit(true)))
+    .innerJoin('organizations as o', (join) => join.onRef('o.id', '=', 'w.organizationId').on('o.status', '=', sql.lit('active')))
+    .where(visible);
+}
+
+const cancellable = prepared(({ limit, ...which }: ParametersOf<Wanted & { readonly visible: Condition; readonly limit: number }>) =>
+  selectCancellable(which)
+    .select([...addressColumns, sql<number>`(count(*) over ())::int`.as('matched')])
+    .orderBy((eb) => eb('r.activatedAt', 'is not', null))
+    .orderBy('r.id', 'desc')
+    .limit(limit),
+);
+
 /**
  * Returns matching live runs that the caller may cancel: where its role meets the operation's floor and the workspace takes work. Queued runs come first,
  * so that the queue does not advance for nothing. Ids of other tenants match nothing.
  */
 export async function matchingRuns(ctx: Changing, filter: CancelFilter, limit: number): Promise<Matches> {
-  const mine = cancellable(ctx);
-  const wanted = filterSql(filter);
-  const found = await rows<RunAddress & { matched: number }>(
-    ctx.em,
-    `select r.id, r.organization_id, r.workspace_id, (count(*) over ())::int as matched from ${openRuns} where ${wanted.sql} and ${mine.sql}
-      order by r.activated_at is not null, r.id desc limit ?`,
-    [...wanted.params, ...mine.params, limit],
-  );
+  const found = await rows(ctx.em, cancellable({ ...wantedBy(filter), visible: visibleTo(ctx, Run, 'r'), limit }));
   return { runs: found, matched: found[0]?.matched ?? 0 };
 }
 
 /** A bulk cancel's row. */
-export interface OpenBulkCancel {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly workspace_id: string;
-  readonly filter: CancelFilter;
-  readonly policy: CancelPolicy;
-  readonly reason: string | null;
-  readonly cancelled: number;
-  readonly created_at: string;
-}
+export type OpenBulkCancel = NonNullable<Awaited<ReturnType<typeof lockBulkCancel>>>;
 
 /** Locks a bulk cancel that is not finished; returns null when it is finished or does not exist. */
-export function lockBulkCancel(tx: TenantTransaction, cancelId: string): Promise<OpenBulkCancel | null> {
-  const own = tenantPredicate(tx.tenant, 'b');
-  return row<OpenBulkCancel>(
+export function lockBulkCancel(tx: TenantTransaction, cancelId: string) {
+  return row(
     tx.em,
-    `select b.id, b.organization_id, b.workspace_id, b.filter, b.policy, b.reason, b.cancelled, b.created_at from bulk_cancels b
-      where b.id = ? and b.finished_at is null and ${own.sql} for no key update`,
-    [cancelId, ...own.params],
+    query
+      .selectFrom('bulk_cancels as b')
+      .select(['b.id', 'b.organizationId', 'b.workspaceId', 'b.filter', 'b.policy', 'b.reason', 'b.cancelled', 'b.createdAt'])
+      .where('b.id', '=', cancelId)
+      .where('b.finishedAt', 'is', null)
+      .where(tenantPredicate(tx.tenant, 'b'))
+      .forNoKeyUpdate(),
   );
 }
 
-const openRuns = `runs r join workspaces w on w.id = r.workspace_id and w.is_active join organizations o on o.id = w.organization_id and o.status = 'active'`;
+/** A workspace in which the caller may cancel matching runs; runs created after `askedAt` are not included. */
+export type MatchWorkspace = Awaited<ReturnType<typeof workspacesOfMatches>>[number];
 
-/** Live runs that are not being cancelled yet, where the caller may cancel. */
-function cancellable(ctx: Changing): Predicate {
-  const visible = visibleTo(ctx, Run, 'r');
-  const live = `r.deleted_at is null and r.status in ('queued', 'running', 'waiting')`;
-  return { sql: `${live} and ${visible.sql}`, params: visible.params };
-}
-
-const filterNames = ['agent_id', 'session_key', 'trigger_id', 'evaluation_run_id'] as const;
-
-function filterSql(filter: CancelFilter): Predicate {
-  const given = filterNames.filter((name) => filter[name] !== undefined);
-  // An empty filter selects no runs, never all of them.
-  if (given.length === 0) return { sql: 'false', params: [] };
-  return { sql: given.map((name) => `r.${name} = ?`).join(' and '), params: given.map((name) => filter[name]) };
-}
-
-/** A workspace in which the caller may cancel matching runs; runs created after `asked_at` are not included. */
-export interface MatchWorkspace {
-  readonly organization_id: string;
-  readonly workspace_id: string;
-  readonly asked_at: string;
-}
+const placesOfMatches = prepared((which: ParametersOf<Wanted & { readonly visible: Condition }>) =>
+  selectCancellable(which)
+    .select(['r.organizationId', 'r.workspaceId'])
+    // A run's time comes from the process that created it, whose clock may be ahead.
+    .select(({ ref }) => sql<string>`greatest(now(), max(${ref('r.createdAt')}))::text`.as('askedAt'))
+    .groupBy(['r.organizationId', 'r.workspaceId']),
+);
 
 /** Returns the workspaces of matching live runs that the caller may cancel. */
-export function workspacesOfMatches(ctx: Changing, filter: CancelFilter): Promise<MatchWorkspace[]> {
-  const mine = cancellable(ctx);
-  const wanted = filterSql(filter);
-  // A run's time comes from the process that created it, whose clock may be ahead.
-  return rows<MatchWorkspace>(
-    ctx.em,
-    `select r.organization_id, r.workspace_id, greatest(now(), max(r.created_at))::text as asked_at from ${openRuns} where ${wanted.sql} and ${mine.sql} group by 1, 2`,
-    [...wanted.params, ...mine.params],
-  );
+export function workspacesOfMatches(ctx: Changing, filter: CancelFilter) {
+  return rows(ctx.em, placesOfMatches({ ...wantedBy(filter), visible: visibleTo(ctx, Run, 'r') }));
 }
 
+interface Covered extends Wanted {
+  readonly workspaceId: string;
+  readonly createdAt: string;
+  readonly limit: number;
+}
+
+const covered = prepared(({ workspaceId, createdAt, limit, ...wanted }: ParametersOf<Covered>) =>
+  selectMatches(wanted)
+    .select('r.id')
+    .where('r.workspaceId', '=', workspaceId)
+    .where('r.createdAt', '<=', createdAt)
+    .orderBy((eb) => eb('r.activatedAt', 'is not', null))
+    .orderBy('r.id', 'desc')
+    .limit(limit),
+);
+
 /** Returns live runs that a bulk cancel covers, at most `limit`. */
-export async function matchesOf(tx: TenantTransaction, bulk: OpenBulkCancel, limit: number): Promise<string[]> {
-  const wanted = filterSql(bulk.filter);
-  const found = await rows<{ id: string }>(
-    tx.em,
-    `select r.id from runs r where r.workspace_id = ? and r.deleted_at is null and r.status in ('queued', 'running', 'waiting') and ${wanted.sql}
-        and r.created_at <= ?::timestamptz order by r.activated_at is not null, r.id desc limit ?`,
-    [bulk.workspace_id, ...wanted.params, bulk.created_at, limit],
-  );
+export async function matchesOf(
+  tx: TenantTransaction,
+  { filter, workspaceId, createdAt }: OpenBulkCancel,
+  limit: number,
+): Promise<string[]> {
+  const found = await rows(tx.em, covered({ ...wantedBy(filter), workspaceId, createdAt, limit }));
   return found.map((run) => run.id);
 }

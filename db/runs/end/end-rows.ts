@@ -1,15 +1,23 @@
+import { sql } from 'kysely';
+import { filesMade } from '../../attachments/run-attachments.ts';
+import { clockTime, literals, msSince, now } from '../../expressions.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row, queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { RunStatus } from '../../../workflows/contracts/runs/runs.ts';
-import { filesMadeSql } from '../../attachments/run-attachments.ts';
-import type { AttachmentPart } from '../../streams/frame-parts.schema.ts';
-import type { FinishedRun, StopReason } from '../run-frames.ts';
+import type { FinishedRun, RunOutput, StopReason } from '../run-frames.ts';
 import type { RunState } from '../run-state.ts';
-import type { ContentBlock } from '../run-types.ts';
+import type { ContentBlock, RunFault } from '../run-types.ts';
+
+const stepBehind = prepared(({ runId, step }: ParametersOf<{ readonly runId: string; readonly step: number }>) =>
+  query.selectFrom('run_steps').select('step').where('runId', '=', runId).where('step', '>', step).limit(sql.lit(1)),
+);
 
 /** Returns whether a run has begun a later step than this one. */
 export async function hasStepBehind(tx: TenantTransaction, runId: string, step: number): Promise<boolean> {
-  return (await row(tx.em, 'select step from run_steps where run_id = ? and step > ? limit 1', [runId, step])) !== null;
+  return (await row(tx.em, stepBehind({ runId, step }))) !== null;
 }
 
 /** A message that was still being streamed. */
@@ -20,45 +28,101 @@ interface PartialMessage {
   readonly content: readonly ContentBlock[];
 }
 
+interface NewPartial {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly conversationId: string;
+  readonly runId: string;
+  readonly turn: number;
+  readonly step: number | null;
+  readonly content: JsonText<ContentBlock[]>;
+  readonly model: string | null;
+  readonly stopReason: StopReason;
+}
+
+const newPartial = prepared((p: ParametersOf<NewPartial>) =>
+  insertFrom('messages', query.selectFrom('messages').where('runId', '=', p.runId), ({ ref }) => ({
+    id: p.id,
+    organizationId: p.organizationId,
+    workspaceId: p.workspaceId,
+    conversationId: p.conversationId,
+    runId: p.runId,
+    turn: p.turn,
+    pos: sql<number>`coalesce(max(${ref('pos')}) + 1, 0)`,
+    step: p.step,
+    role: sql.lit('assistant'),
+    origin: sql.lit('model'),
+    content: jsonb(p.content),
+    toolCallIds: sql<string[]>`'{}'`,
+    model: p.model,
+    stopReason: p.stopReason,
+    state: sql.lit('pending'),
+    attempt: sql.lit(1),
+    createdAt: now,
+  })),
+);
+
 /** Writes a message as far as it got, after the other messages of its run. Goes with the next statement. */
 export async function insertPartialMessage(tx: TenantTransaction, run: RunState, partial: PartialMessage): Promise<void> {
   await queueStatement(
     tx.em,
-    `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason, state, attempt, created_at)
-     select ?, ?, ?, ?, ?, ?, coalesce(max(pos) + 1, 0), ?, 'assistant', 'model', ?::jsonb, '{}', ?, ?, 'pending', 1, now() from messages where run_id = ?`,
-    [
-      partial.messageId,
-      run.organization_id,
-      run.workspace_id,
-      run.conversation_id,
-      run.id,
-      run.turn_no ?? 0,
-      partial.step,
-      JSON.stringify(partial.content),
-      run.manifest?.models[0] ?? null,
-      partial.stopReason,
-      run.id,
-    ],
+    newPartial({
+      id: partial.messageId,
+      organizationId: run.organization_id,
+      workspaceId: run.workspace_id,
+      conversationId: run.conversation_id,
+      runId: run.id,
+      turn: run.turn_no ?? 0,
+      step: partial.step,
+      content: jsonText([...partial.content]),
+      model: run.manifest?.models[0] ?? null,
+      stopReason: partial.stopReason,
+    }),
   );
 }
+
+const lastAnswer = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('messages as m')
+    .innerJoin('runs as r', 'r.id', 'm.runId')
+    .select(({ ref }) => ['m.content', filesMade(ref('r.id')).as('files')])
+    .where('m.runId', '=', runId)
+    .where('m.role', '=', sql.lit('assistant'))
+    .where('m.turn', 'is not distinct from', ({ fn, lit }) => fn.coalesce('r.turnNo', lit(0)))
+    .orderBy('m.pos', 'desc')
+    .limit(sql.lit(1)),
+);
 
 /** Returns the model's last message in a run's turn, and the files that the run has created. */
-export function readLastAnswer(
-  tx: TenantTransaction,
-  runId: string,
-): Promise<{ readonly content: ContentBlock[]; readonly files: AttachmentPart[] } | null> {
-  return row<{ content: ContentBlock[]; files: AttachmentPart[] }>(
-    tx.em,
-    `select m.content, ${filesMadeSql} as files from messages m join runs r on r.id = m.run_id
-      where m.run_id = ? and m.role = 'assistant' and m.turn is not distinct from coalesce(r.turn_no, 0) order by m.pos desc limit 1`,
-    [runId],
-  );
+export function readLastAnswer(tx: TenantTransaction, runId: string) {
+  return row(tx.em, lastAnswer({ runId }));
 }
 
+type SettledState = 'committed' | 'discarded';
+
+const settledMessages = prepared(({ runId, state }: ParametersOf<{ readonly runId: string; readonly state: SettledState }>) =>
+  query.updateTable('messages').set({ state }).where('runId', '=', runId).where('state', '=', sql.lit('pending')),
+);
+
 /** Commits or discards a run's pending messages. Goes with the next statement. */
-export async function settleMessages(tx: TenantTransaction, runId: string, state: 'committed' | 'discarded'): Promise<void> {
-  await queueStatement(tx.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [state, runId]);
+export async function settleMessages(tx: TenantTransaction, runId: string, state: SettledState): Promise<void> {
+  await queueStatement(tx.em, settledMessages({ runId, state }));
 }
+
+interface ClosedSteps {
+  readonly runId: string;
+  readonly status: 'cancelled' | 'failed';
+  readonly error: JsonText<RunFault> | null;
+}
+
+const closedSteps = prepared(({ runId, status, error }: ParametersOf<ClosedSteps>) =>
+  query
+    .updateTable('run_steps')
+    .set(({ ref }) => ({ status, error: jsonb(error), finishedAt: clockTime, durationMs: msSince(ref('startedAt')) }))
+    .where('runId', '=', runId)
+    .where('status', '=', sql.lit('running')),
+);
 
 /** Ends the open steps of a run. Goes with the next statement. */
 export async function closeSteps(
@@ -66,38 +130,64 @@ export async function closeSteps(
   runId: string,
   { status, error }: { readonly status: 'cancelled' | 'failed'; readonly error: FinishedRun['error'] },
 ): Promise<void> {
-  await queueStatement(
-    tx.em,
-    `update run_steps set status = ?, error = ?::jsonb, finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
-      where run_id = ? and status = 'running'`,
-    [status, error === null ? null : JSON.stringify(error), runId],
-  );
+  await queueStatement(tx.em, closedSteps({ runId, status, error: error === null ? null : jsonText(error) }));
 }
 
+interface WrittenEnd extends Pick<FinishedRun, 'status' | 'finishReason'> {
+  readonly runId: string;
+  readonly output: JsonText<RunOutput> | null;
+  readonly error: JsonText<RunFault> | null;
+  readonly finishedAt: string;
+}
+
+const finished = prepared(({ runId, status, finishReason, output, error, finishedAt }: ParametersOf<WrittenEnd>) =>
+  query
+    .with('waited', (of) =>
+      of
+        .selectFrom('runs')
+        .select(({ ref }) => [
+          'id',
+          sql<number>`${ref('waitedMs')} + coalesce((extract(epoch from ${finishedAt}::timestamptz - ${ref('waitingSince')}) * 1000)::bigint, 0)`.as(
+            'ms',
+          ),
+        ])
+        .where('id', '=', runId),
+    )
+    .updateTable('runs')
+    .from('waited')
+    .set(({ ref }) => ({
+      status,
+      finishReason,
+      output: jsonb(output),
+      error: jsonb(error),
+      finishedAt,
+      waitingOn: null,
+      waitingUntil: null,
+      waitingSince: null,
+      waitedMs: ref('waited.ms'),
+      activeMs: sql<number>`greatest(0, coalesce((extract(epoch from ${finishedAt}::timestamptz - ${ref('runs.startedAt')}) * 1000)::bigint, 0) - ${ref('waited.ms')})`,
+      queueNo: null,
+      updatedAt: finishedAt,
+    }))
+    .whereRef('runs.id', '=', 'waited.id')
+    .where('runs.status', 'in', literals('queued', 'running', 'waiting', 'cancelling')),
+);
+
 /** Writes the outcome of a run that has none. Goes with the next statement. */
-export async function writeFinished(tx: TenantTransaction, runId: string, end: FinishedRun): Promise<void> {
-  const mayLeave: readonly RunStatus[] = ['queued', 'running', 'waiting', 'cancelling'];
-  const finishedAt = end.finishedAt.toISOString();
+export async function writeFinished(
+  tx: TenantTransaction,
+  runId: string,
+  { status, finishReason, output, error, finishedAt }: FinishedRun,
+): Promise<void> {
   await queueStatement(
     tx.em,
-    `with waited as (
-       select id, waited_ms + coalesce((extract(epoch from ?::timestamptz - waiting_since) * 1000)::bigint, 0) as ms from runs where id = ?
-     )
-     update runs r set status = ?, finish_reason = ?, output = ?::jsonb, error = ?::jsonb, finished_at = ?::timestamptz, waiting_on = null, waiting_until = null,
-            waiting_since = null, waited_ms = waited.ms,
-            active_ms = greatest(0, coalesce((extract(epoch from ?::timestamptz - r.started_at) * 1000)::bigint, 0) - waited.ms), queue_no = null, updated_at = ?::timestamptz
-       from waited where r.id = waited.id and r.status = any (?)`,
-    [
-      finishedAt,
+    finished({
       runId,
-      end.status,
-      end.finishReason,
-      end.output === null ? null : JSON.stringify(end.output),
-      end.error === null ? null : JSON.stringify(end.error),
-      finishedAt,
-      finishedAt,
-      finishedAt,
-      mayLeave,
-    ],
+      status,
+      finishReason,
+      output: output === null ? null : jsonText(output),
+      error: error === null ? null : jsonText(error),
+      finishedAt: finishedAt.toISOString(),
+    }),
   );
 }

@@ -1,75 +1,157 @@
-import { row, rows } from '../../sql.ts';
+import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
+import { literal, nulls } from '../../literal.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { change, row, rows } from '../../sql.ts';
 import type { ContentBlock } from '../../streams/frame-parts.schema.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { queued } from '../live.ts';
 import type { RunState } from '../run-state.ts';
 import type { RunInput } from '../read/run-view.ts';
 
+interface RunPlace {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly conversationId: string;
+  readonly runId: string;
+}
+
+function placeOf(run: RunState): RunPlace {
+  return { organizationId: run.organization_id, workspaceId: run.workspace_id, conversationId: run.conversation_id, runId: run.id };
+}
+
 /** The position before the input, which begins at 0. */
-const place = -1;
+const place = literal(-1);
+
+interface NewPassages extends RunPlace {
+  readonly id: string;
+  readonly turn: number;
+  readonly content: JsonText<ContentBlock[]>;
+}
+
+const addPassages = prepared(({ content, ...values }: ParametersOf<NewPassages>) =>
+  query
+    .with('added', (of) =>
+      of
+        .insertInto('messages')
+        .values({
+          ...values,
+          pos: place,
+          ...nulls('step', 'toolCallId', 'model', 'stopReason', 'providerState'),
+          role: 'system',
+          origin: 'system',
+          content: jsonb(content),
+          toolCallIds: sql<string[]>`'{}'`,
+          state: 'pending',
+          attempt: 1,
+          createdAt: now,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning(['id', 'content']),
+    )
+    .selectFrom('added')
+    .select(['added.id', 'added.content'])
+    .unionAll(
+      query.selectFrom('messages as m').select(['m.id', 'm.content']).where('m.runId', '=', values.runId).where('m.pos', '=', place),
+    ),
+);
 
 /** Writes the system message before a run's input, at most once per run. Returns the stored message. */
 export function storePassages(
   tx: TenantTransaction,
   run: RunState,
   { id, turn, content }: { readonly id: string; readonly turn: number; readonly content: ContentBlock[] },
-): Promise<{ readonly id: string; readonly content: ContentBlock[] } | null> {
-  return row<{ id: string; content: ContentBlock[] }>(
-    tx.em,
-    `with added as (
-       insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, role, origin, content, state, attempt, created_at)
-       values (?, ?, ?, ?, ?, ?, ?, 'system', 'system', ?::jsonb, 'pending', 1, now()) on conflict do nothing returning id, content
-     )
-     select id, content from added union all select m.id, m.content from messages m where m.run_id = ? and m.pos = ?`,
-    [id, run.organization_id, run.workspace_id, run.conversation_id, run.id, turn, place, JSON.stringify(content), run.id, place],
-  );
+) {
+  return row(tx.em, addPassages({ ...placeOf(run), id, turn, content: jsonText(content) }));
 }
+
+interface WholeInput {
+  readonly runId: string;
+  readonly input: JsonText<RunInput>;
+  readonly content: JsonText<ContentBlock[]>;
+}
+
+const replaceInput = prepared(({ runId, input, content }: ParametersOf<WholeInput>) =>
+  query
+    .with('asked', (of) =>
+      of
+        .updateTable('messages')
+        .set({ content: jsonb(content) })
+        .where('id', '=', ({ selectFrom }) =>
+          selectFrom('messages as m')
+            .select('m.id')
+            .where('m.runId', '=', runId)
+            .where('m.role', '=', literal('user'))
+            .where('m.state', '=', literal('pending'))
+            .orderBy('m.pos', 'desc')
+            .limit(literal(1)),
+        ),
+    )
+    .updateTable('runs')
+    .set({ input: jsonb(input), updatedAt: now })
+    .where('id', '=', runId)
+    .where('status', '=', queued),
+);
 
 /** Replaces the whole input of a queued run. */
 export async function writeWhole(
   tx: TenantTransaction,
   runId: string,
-  { input, content }: { readonly input: RunInput; readonly content: readonly ContentBlock[] },
+  { input, content }: { readonly input: RunInput; readonly content: ContentBlock[] },
 ): Promise<void> {
-  await rows(
-    tx.em,
-    `with asked as (
-       update messages set content = ?::jsonb
-        where id = (select m.id from messages m where m.run_id = ? and m.role = 'user' and m.state = 'pending' order by m.pos desc limit 1)
-     )
-     update runs set input = ?::jsonb, updated_at = now() where id = ? and status = 'queued'`,
-    [JSON.stringify(content), runId, JSON.stringify(input), runId],
-  );
+  await change(tx.em, replaceInput({ runId, input: jsonText(input), content: jsonText(content) }));
 }
+
+const addInput = prepared(
+  ({ content, ...values }: ParametersOf<RunPlace & { readonly id: string; readonly content: JsonText<ContentBlock[]> }>) =>
+    query.insertInto('run_inputs').values({ ...values, content: jsonb(content), readAtStep: literal(null), createdAt: now }),
+);
 
 /** Stores a message for the next model call of a run, or of a later run in its conversation. */
 export async function insertInput(
   tx: TenantTransaction,
   run: RunState,
-  { id, content }: { readonly id: string; readonly content: readonly ContentBlock[] },
+  { id, content }: { readonly id: string; readonly content: ContentBlock[] },
 ): Promise<void> {
-  await rows(
-    tx.em,
-    `insert into run_inputs (id, organization_id, workspace_id, run_id, conversation_id, content, created_at) values (?, ?, ?, ?, ?, ?::jsonb, now())`,
-    [id, run.organization_id, run.workspace_id, run.id, run.conversation_id, JSON.stringify(content)],
-  );
+  await change(tx.em, addInput({ ...placeOf(run), id, content: jsonText(content) }));
 }
 
+const takeInputs = prepared((p: ParametersOf<RunPlace & { readonly turn: number; readonly step: number }>) =>
+  query
+    .with('unread', (of) =>
+      of
+        .updateTable('run_inputs')
+        .set({ readAtStep: p.step })
+        .where('conversationId', '=', p.conversationId)
+        .where('readAtStep', 'is', null)
+        .returning(['id', 'content', 'createdAt']),
+    )
+    .with('placed', (of) =>
+      insertFrom('messages', of.selectFrom('unread as u'), ({ ref }) => ({
+        id: ref('u.id'),
+        organizationId: p.organizationId,
+        workspaceId: p.workspaceId,
+        conversationId: p.conversationId,
+        runId: p.runId,
+        turn: p.turn,
+        pos: sql<number>`coalesce((select max(m.pos) + 1 from messages m where m.run_id = ${p.runId}), 0) + (row_number() over (order by u.id))::int - 1`,
+        role: literal('user'),
+        origin: literal('user'),
+        content: ref('u.content'),
+        state: literal('pending'),
+        attempt: literal(1),
+        createdAt: ref('u.createdAt'),
+      })),
+    )
+    .selectFrom('unread')
+    .select(['unread.id', 'unread.content'])
+    .orderBy('unread.id'),
+);
+
 /** Turns the unread inputs of a run's conversation into messages of the run, after its existing ones; returns them. */
-export function takeUnread(
-  tx: TenantTransaction,
-  run: RunState,
-  step: number,
-): Promise<{ readonly id: string; readonly content: ContentBlock[] }[]> {
-  return rows<{ id: string; content: ContentBlock[] }>(
-    tx.em,
-    `with unread as (
-       update run_inputs set read_at_step = ? where conversation_id = ? and read_at_step is null returning id, content, created_at
-     ), placed as (
-       insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, role, origin, content, state, attempt, created_at)
-       select u.id, ?, ?, ?, ?::uuid, ?, coalesce((select max(m.pos) + 1 from messages m where m.run_id = ?::uuid), 0) + (row_number() over (order by u.id))::int - 1,
-              'user', 'user', u.content, 'pending', 1, u.created_at from unread u
-     )
-     select id, content from unread order by id`,
-    [step, run.conversation_id, run.organization_id, run.workspace_id, run.conversation_id, run.id, run.turn_no ?? 0, run.id],
-  );
+export function takeUnread(tx: TenantTransaction, run: RunState, step: number) {
+  return rows(tx.em, takeInputs({ ...placeOf(run), turn: run.turn_no ?? 0, step }));
 }

@@ -1,6 +1,14 @@
+import { sql, type OnConflictBuilder } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
+import { anyId, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { jsonText, recordset, type JsonText } from '../../json-text.ts';
+import { literal, nulls } from '../../literal.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
+import type { Tables } from '../../table-types.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { conversationColumns, type ConversationRow } from './conversations.ts';
 import type { StartRun } from './start-run.ts';
@@ -39,10 +47,6 @@ export async function lockConversations(tx: TenantTransaction, starts: readonly 
   return locked;
 }
 
-// The update changes nothing; it is the lock. The persona is stored when the run is written, since the start may still be refused.
-const keepLock = `on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null
-  do update set persona_slug = c.persona_slug`;
-
 function lockSession(tx: TenantTransaction, { start, target }: Resolved): Promise<ConversationRow> {
   const { organizationId, workspaceId, agentId } = target;
   return lockNamedSession(tx, { organizationId, workspaceId, agentId, subject: start.subject, sessionKey: start.sessionKey });
@@ -57,21 +61,111 @@ export interface SessionName {
   readonly sessionKey: string | null;
 }
 
+const newSession = {
+  ...nulls('activeRunId', 'personaSlug'),
+  queueLength: literal(0),
+  nextQueueNo: literal(1),
+  turnNo: literal(0),
+  createdAt: now,
+};
+
+/** The update changes nothing; it is the lock. The persona is stored when the run is written, since the start may still be refused. */
+function orLock(conflict: OnConflictBuilder<Tables, 'conversations'>) {
+  return conflict
+    .columns(['workspaceId', 'agentId', 'subjectKind', 'subjectId', 'sessionKey'])
+    .where('sessionKey', 'is not', null)
+    .doUpdateSet(({ ref }) => ({ personaSlug: ref('conversations.personaSlug') }));
+}
+
+interface SessionValues {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly subjectKind: 'user' | 'guest' | null;
+  readonly subjectId: string | null;
+  readonly sessionKey: string | null;
+}
+
+const oneSession = prepared((values: ParametersOf<SessionValues>) =>
+  query
+    .insertInto('conversations')
+    .values({ ...values, ...newSession })
+    .onConflict(orLock)
+    .returning(conversationColumns),
+);
+
 /** Finds or creates one conversation and locks it until the end of the transaction. */
 export async function lockNamedSession(tx: TenantTransaction, name: SessionName): Promise<ConversationRow> {
   const { organizationId, workspaceId, agentId, subject, sessionKey } = name;
-  const [conversation] = await rows<ConversationRow>(
+  const [conversation] = await rows(
     tx.em,
-    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, queue_length, next_queue_no, turn_no, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
-     ${keepLock} returning ${conversationColumns}`,
-    [newId(), organizationId, workspaceId, agentId, subject?.kind ?? null, subject?.id ?? null, sessionKey],
+    oneSession({
+      id: newId(),
+      organizationId,
+      workspaceId,
+      agentId,
+      subjectKind: subject?.kind ?? null,
+      subjectId: subject?.id ?? null,
+      sessionKey,
+    }),
   );
   if (!conversation) throw new Error('the conversation upsert returned no row');
   return conversation;
 }
 
-function lockMany(tx: TenantTransaction, keyed: ReadonlyMap<string, Resolved>): Promise<(ConversationRow & { session: string })[]> {
+const sessionColumns = ['workspaceId', 'agentId', 'subjectKind', 'subjectId', 'sessionKey'] as const;
+
+interface SessionKey {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+  readonly agent_id: string;
+  readonly subject_kind: 'user' | 'guest' | null;
+  readonly subject_id: string | null;
+  readonly session_key: string | null;
+}
+
+const manySessions = prepared(({ keys }: ParametersOf<{ readonly keys: JsonText<readonly SessionKey[]> }>) => {
+  const asked = recordset(keys, 'k', {
+    id: 'uuid',
+    organization_id: 'uuid',
+    workspace_id: 'uuid',
+    agent_id: 'uuid',
+    subject_kind: 'text',
+    subject_id: 'text',
+    session_key: 'text',
+  });
+  const existing = sql<{ id: string }>`(
+    select e.id from conversations e where (e.workspace_id, e.agent_id, e.subject_kind, e.subject_id, e.session_key) = (k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key)
+    union all
+    select e.id from conversations e where (e.workspace_id, e.agent_id, e.session_key) = (k.workspace_id, k.agent_id, k.session_key)
+       and e.subject_kind is null and e.subject_id is null and k.subject_kind is null)`;
+  const ordered = query
+    .selectFrom(asked)
+    .leftJoinLateral(existing.as('e'), (join) => join.onTrue())
+    .orderBy('e.id', (order) => order.asc().nullsLast())
+    .orderBy('k.workspace_id')
+    .orderBy('k.agent_id')
+    .orderBy('k.subject_kind')
+    .orderBy('k.subject_id')
+    .orderBy('k.session_key');
+  return insertFrom('conversations', ordered, ({ ref }) => ({
+    id: ref('k.id'),
+    organizationId: ref('k.organization_id'),
+    workspaceId: ref('k.workspace_id'),
+    agentId: ref('k.agent_id'),
+    subjectKind: ref('k.subject_kind'),
+    subjectId: ref('k.subject_id'),
+    sessionKey: ref('k.session_key'),
+    ...newSession,
+  }))
+    .onConflict(orLock)
+    .returning(conversationColumns)
+    .returning(sessionColumns);
+});
+
+async function lockMany(tx: TenantTransaction, keyed: ReadonlyMap<string, Resolved>) {
   const keys = [...keyed.values()].map(({ start, target }) => ({
     id: newId(),
     organization_id: target.organizationId,
@@ -81,40 +175,19 @@ function lockMany(tx: TenantTransaction, keyed: ReadonlyMap<string, Resolved>): 
     subject_id: start.subject?.id ?? null,
     session_key: start.sessionKey,
   }));
-  return rows<Omit<ConversationRow, never> & SessionColumns>(
-    tx.em,
-    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, queue_length, next_queue_no, turn_no, created_at)
-     select k.id, k.organization_id, k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key, 0, 1, 0, now()
-       from jsonb_to_recordset(?::jsonb) as k (id uuid, organization_id uuid, workspace_id uuid, agent_id uuid, subject_kind text, subject_id text, session_key text)
-       left join lateral (
-         select e.id from conversations e where (e.workspace_id, e.agent_id, e.subject_kind, e.subject_id, e.session_key) = (k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key)
-         union all
-         select e.id from conversations e where (e.workspace_id, e.agent_id, e.session_key) = (k.workspace_id, k.agent_id, k.session_key)
-            and e.subject_kind is null and e.subject_id is null and k.subject_kind is null) e on true
-      order by e.id nulls last, k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key
-     ${keepLock} returning ${conversationColumns}, c.workspace_id, c.agent_id, c.subject_kind, c.subject_id, c.session_key`,
-    [JSON.stringify(keys)],
-  ).then((locked) => locked.map((row) => ({ ...row, session: nameOf(row) })));
+  const locked = await rows(tx.em, manySessions({ keys: jsonText(keys) }));
+  return locked.map((row) => ({ ...row, session: nameOf(row) }));
 }
 
-interface SessionColumns {
-  readonly workspace_id: string;
-  readonly agent_id: string;
-  readonly subject_kind: string | null;
-  readonly subject_id: string | null;
-  readonly session_key: string;
+function nameOf(row: Pick<SessionValues, (typeof sessionColumns)[number]>): string {
+  return JSON.stringify([row.workspaceId, row.agentId, row.subjectKind, row.subjectId, row.sessionKey]);
 }
 
-function nameOf(row: SessionColumns): string {
-  return JSON.stringify([row.workspace_id, row.agent_id, row.subject_kind, row.subject_id, row.session_key]);
-}
+const byIds = prepared(({ ids }: ParametersOf<{ readonly ids: readonly string[] }>) =>
+  query.selectFrom('conversations').select(conversationColumns).where('id', '=', anyId(ids)).orderBy('id').forNoKeyUpdate(),
+);
 
 /** Locks conversations by id; the caller has checked that they belong to the tenant. */
 async function lockById(tx: TenantTransaction, ids: readonly string[]): Promise<ConversationRow[]> {
-  if (ids.length === 0) return [];
-  return rows<ConversationRow>(
-    tx.em,
-    `select ${conversationColumns} from conversations c where c.id = any (?::uuid[]) order by c.id for no key update`,
-    [ids],
-  );
+  return ids.length === 0 ? [] : rows(tx.em, byIds({ ids }));
 }

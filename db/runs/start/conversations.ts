@@ -1,8 +1,13 @@
+import { sql } from 'kysely';
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts';
 import type { RunPriority, RunSource } from '../../../workflows/contracts/runs/runs.ts';
+import { anyId } from '../../expressions.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { queued } from '../live.ts';
 
 /** A run lives at most this many days after it becomes active. */
 export const hardDeadlineDays = 30;
@@ -11,42 +16,45 @@ export const hardDeadlineDays = 30;
 export const limitQueue = 20;
 
 /** A conversation's row. A transaction that holds its lock may start, end or reorder the conversation's runs. */
-export interface ConversationRow {
-  readonly id: string;
-  readonly active_run_id: string | null;
-  readonly queue_length: number;
-  readonly next_queue_no: number;
-  readonly turn_no: number;
-  /** The persona of runs in this conversation that name no other. */
-  readonly persona_slug: string | null;
+export type ConversationRow = NonNullable<Awaited<ReturnType<typeof lockConversation>>>;
+
+/** The columns of a `ConversationRow`; its persona is that of runs in this conversation that name no other. */
+export const conversationColumns = ['id', 'activeRunId', 'queueLength', 'nextQueueNo', 'turnNo', 'personaSlug'] as const;
+
+function selectLocked() {
+  return query.selectFrom('conversations').select(conversationColumns).forNoKeyUpdate();
 }
 
-export const conversationColumns = 'c.id, c.active_run_id, c.queue_length, c.next_queue_no, c.turn_no, c.persona_slug';
+const byId = prepared(({ id }: ParametersOf<{ readonly id: string }>) => selectLocked().where('id', '=', id));
+
+const ofRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  selectLocked().where(
+    'id',
+    '=',
+    query.selectFrom('runs as r').select('r.conversationId').where('r.id', '=', runId).where('r.deletedAt', 'is', null),
+  ),
+);
+
+const ofRuns = prepared(({ runIds }: ParametersOf<{ readonly runIds: readonly string[] }>) => {
+  const found = query.selectFrom('runs as r').select('r.conversationId').where('r.id', '=', anyId(runIds)).where('r.deletedAt', 'is', null);
+  return selectLocked()
+    .where('id', '=', sql<string>`any (array${found})`)
+    .orderBy('id');
+});
 
 /** Locks a conversation until the end of the transaction: always the first lock of any change to a run. Returns null when it is not visible. */
-export function lockConversation(tx: TenantTransaction, conversationId: string): Promise<ConversationRow | null> {
-  return row<ConversationRow>(tx.em, `select ${conversationColumns} from conversations c where c.id = ? for no key update`, [
-    conversationId,
-  ]);
+export function lockConversation(tx: TenantTransaction, conversationId: string) {
+  return row(tx.em, byId({ id: conversationId }));
 }
 
 /** Locks the conversation of a run; returns null when the run is not in the transaction's tenant. */
 export function lockConversationOfRun(tx: TenantTransaction, runId: string): Promise<ConversationRow | null> {
-  return row<ConversationRow>(
-    tx.em,
-    `select ${conversationColumns} from conversations c where c.id = (select r.conversation_id from runs r where r.id = ? and r.deleted_at is null) for no key update`,
-    [runId],
-  );
+  return row(tx.em, ofRun({ runId }));
 }
 
 /** Locks the conversations of runs by ascending id; runs that are not in the transaction's tenant are left out. */
 export function lockConversationsOfRuns(tx: TenantTransaction, runIds: readonly string[]): Promise<ConversationRow[]> {
-  return rows<ConversationRow>(
-    tx.em,
-    `select ${conversationColumns} from conversations c
-      where c.id = any (array(select r.conversation_id from runs r where r.id = any (?::uuid[]) and r.deleted_at is null)) order by c.id for no key update`,
-    [[...runIds]],
-  );
+  return rows(tx.em, ofRuns({ runIds: [...runIds] }));
 }
 
 /** What the start of a run's workflow needs to know of the run. */
@@ -108,14 +116,19 @@ export function priorityOf(source: RunSource): RunPriority {
   }
 }
 
+const firstOfQueue = prepared(({ conversationId, next }: ParametersOf<{ readonly conversationId: string; readonly next: number }>) =>
+  query
+    .selectFrom('runs as q')
+    .where('q.conversationId', '=', conversationId)
+    .where('q.status', '=', queued)
+    .where('q.queueNo', 'is not', null)
+    .select(({ ref }) => sql<number>`coalesce(min(${ref('q.queueNo')}), ${next}::int) - 1`.as('queueNo')),
+);
+
 /** Returns the position before all runs in the queue. */
-export async function firstQueueNo(tx: TenantTransaction, conversation: Pick<ConversationRow, 'id' | 'next_queue_no'>): Promise<number> {
-  const first = await row<{ queue_no: number }>(
-    tx.em,
-    `select coalesce(min(q.queue_no), ?::int) - 1 as queue_no from runs q where q.conversation_id = ? and q.status = 'queued' and q.queue_no is not null`,
-    [conversation.next_queue_no, conversation.id],
-  );
-  return first?.queue_no ?? 0;
+export async function firstQueueNo(tx: TenantTransaction, conversation: Pick<ConversationRow, 'id' | 'nextQueueNo'>): Promise<number> {
+  const first = await row(tx.em, firstOfQueue({ conversationId: conversation.id, next: conversation.nextQueueNo }));
+  return first?.queueNo ?? 0;
 }
 
 /** The place of a new run in its conversation: active, in the queue, or outside it until due. */

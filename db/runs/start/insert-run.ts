@@ -1,9 +1,11 @@
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
+import { jsonText } from '../../json-text.ts';
 import { outboxRow } from '../../outbox.ts';
 import { queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { RunIdentity } from '../../streams/frame-text.ts';
 import { hardDeadlineDays, type ConversationRow, type QueuePosition } from './conversations.ts';
+import { insertNewRun } from './new-run-query.ts';
 import type { ContentBlock, RunLimits, UsageTotals } from '../run-types.ts';
 import type { RunInput } from '../read/run-view.ts';
 import type { StartRun } from './start-run.ts';
@@ -33,12 +35,6 @@ export interface InitialWrites {
   readonly start: OutboxMessage | null;
 }
 
-/** A statement with its parameters in the order of its placeholders. */
-interface Statement {
-  readonly sql: string;
-  readonly params: readonly unknown[];
-}
-
 const dayMs = 86_400_000;
 
 /**
@@ -48,25 +44,135 @@ const dayMs = 86_400_000;
  */
 export async function insertRun(tx: TenantTransaction, run: NewRun, beginnings: InitialWrites | null): Promise<void> {
   const { firstFrame = null, start = null } = beginnings ?? {};
-  const stream = { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run), head_seq: firstFrame === null ? 0 : 1 };
   // The workflow that follows a pull request is woken for each of its runs.
   const dedupeKey = run.start.review ? `${start?.workflowId}:${run.id}` : start?.workflowId;
   const startRow = start && dedupeKey !== undefined ? outboxRow(tx, { message: start, dedupeKey }) : null;
-  const beside: Statement[] = [
-    run.isNewConversation ? insertInto('conversations', conversationValues(run)) : moveConversation(run),
-    insertInto('run_streams', stream),
-    insertInto('messages', messageValues(run)),
-    ...(firstFrame === null ? [] : [insertInto('run_frame_chunks', chunkValues(run, firstFrame))]),
-    ...(startRow ? [insertInto('outbox', { ...startRow, payload: JSON.stringify(startRow.payload) })] : []),
-  ];
-  const made = insertInto('runs', { ...runValues(run), ...startValues(run.start) });
 
-  await queueStatement(tx.em, `with ${beside.map(({ sql }, n) => `s${n} as (${sql})`).join(', ')} ${made.sql}`, [
-    ...beside.flatMap(({ params }) => params),
-    ...made.params,
-  ]);
+  await queueStatement(tx.em, insertNewRun(newRunValues(run, { firstFrame, startRow })));
   if (firstFrame !== null) tx.outgoing.frames.push({ runId: run.id, firstSeq: 1, frames: [firstFrame] });
   if (startRow) tx.outgoing.outboxIds.push(startRow.id);
+}
+
+/** What is written along with a new run. */
+interface Beside {
+  readonly firstFrame: string | null;
+  readonly startRow: ReturnType<typeof outboxRow> | null;
+}
+
+/** The values of `insertNewRun`. Undefined: the row that has the value is not written, or its default suits. */
+export function newRunValues(run: NewRun, { firstFrame, startRow }: Beside) {
+  return {
+    ...runValues(run),
+    ...startValues(run.start),
+    ...lineageValues(run.start),
+    ...reviewValues(run.start),
+    ...conversationValues(run),
+    messageId: run.messageId,
+    content: jsonText(contentOf(run.start.input)),
+    turn: turnOf(run) ?? 0,
+    firstPos: run.start.continued?.firstPos ?? 0,
+    headSeq: firstFrame === null ? 0 : 1,
+    frames: firstFrame === null ? undefined : [firstFrame],
+    outboxId: startRow?.id,
+    outboxOrganizationId: startRow?.organization_id,
+    outboxWorkspaceId: startRow?.workspace_id,
+    kind: startRow?.kind,
+    dedupeKey: startRow?.dedupe_key,
+    target: startRow?.target,
+    payload: startRow ? jsonText(startRow.payload) : undefined,
+  };
+}
+
+function runValues(run: NewRun) {
+  const { target, start } = run;
+  const usage = jsonText(run.usage);
+  return {
+    organizationId: target.organizationId,
+    workspaceId: target.workspaceId,
+    id: run.id,
+    agentId: target.agentId,
+    agentRevisionId: target.revisionId,
+    agentSlug: target.agentSlug,
+    personaSlug: run.personaSlug,
+    conversationId: run.conversation.id,
+    rootRunId: start.parent?.rootRunId ?? run.id,
+    path: [...identityOfNew(run).path],
+    turnNo: turnOf(run),
+    queueNo: run.line.kind === 'line' ? run.line.queueNo : null,
+    limits: jsonText(run.limits),
+    usageOwn: usage,
+    usageSubtree: usage,
+    activatedAt: isActive(run) ? run.at : null,
+    hardDeadlineAt: isActive(run) ? new Date(run.at.getTime() + hardDeadlineDays * dayMs) : null,
+    createdAt: run.at,
+  };
+}
+
+function startValues(start: StartRun) {
+  return {
+    sessionKey: start.sessionKey,
+    source: start.source,
+    triggerId: start.triggerId ?? null,
+    evaluationRunId: start.evaluationRunId ?? undefined,
+    subjectKind: start.subject?.kind ?? null,
+    subjectId: start.subject?.id ?? null,
+    createdByKind: start.createdBy.kind,
+    createdById: start.createdBy.id,
+    createdByActingUserId: start.createdBy.actingUserId,
+    input: jsonText(start.input),
+    onBusy: start.onBusy,
+    metadata: jsonText(start.metadata),
+    startAfter: start.startAfter ?? null,
+  };
+}
+
+function lineageValues({ parent, continued, cause }: StartRun) {
+  return {
+    parentRunId: parent?.runId,
+    parentToolCallId: parent?.toolCallId,
+    lineage: parent ? [...parent.lineage] : undefined,
+    depth: parent?.depth,
+    retryOfRunId: continued ? (continued.retryOfRunId ?? null) : undefined,
+    forkedAtMessageId: continued ? (continued.forkedAtMessageId ?? null) : undefined,
+    rootEventId: cause ? (cause.rootEventId ?? null) : undefined,
+    eventDepth: cause ? (cause.eventDepth ?? 0) : undefined,
+    untrusted: cause ? (cause.untrusted ?? false) : undefined,
+    maxEffect: cause ? (cause.maxEffect ?? 'write') : undefined,
+    hops: cause ? (cause.hops ?? 0) : undefined,
+  };
+}
+
+function reviewValues({ review }: StartRun) {
+  return {
+    bindingId: review?.bindingId,
+    reviewPullRequestId: review?.pullRequestId,
+    reviewRound: review?.round,
+    reviewHeadSha: review?.headSha,
+    playbookRevisionId: review?.playbookRevisionId,
+    review: review ? jsonText(review.request) : undefined,
+  };
+}
+
+function conversationValues(run: NewRun) {
+  const { isNewConversation, line, start } = run;
+  return {
+    isNewConversation: isNewConversation || undefined,
+    isActive: isActive(run) || undefined,
+    /** For a run that joins the queue: by how much the next place moves. */
+    queueStep: line.kind === 'line' ? Number(!line.isFirst) : undefined,
+    conversationPersona: isNewConversation ? start.personaSlug : conversationPersonaOf(run),
+    // No other run enters a child's conversation while the child lives, so there is no queue to hold up.
+    activeRunId: isActive(run) && !start.parent ? run.id : null,
+  };
+}
+
+/** A run gets its turn number when it becomes active. */
+function turnOf(run: NewRun): number | null {
+  return isActive(run) ? run.conversation.turnNo + 1 : null;
+}
+
+function isActive({ line }: NewRun): boolean {
+  return line.kind === 'active';
 }
 
 /** The run identity that the new run's first frame carries. */
@@ -74,7 +180,7 @@ export function identityOfNew(run: NewRun): RunIdentity {
   const { target, start } = run;
   return {
     runId: run.id,
-    rootRunId: rootOf(run),
+    rootRunId: start.parent?.rootRunId ?? run.id,
     parentRunId: start.parent?.runId ?? null,
     organizationId: target.organizationId,
     workspaceId: target.workspaceId,
@@ -82,169 +188,9 @@ export function identityOfNew(run: NewRun): RunIdentity {
   };
 }
 
-function rootOf({ id, start }: NewRun): string {
-  return start.parent?.rootRunId ?? id;
-}
-
-/** Pairs names with values: forty positional parameters would be a trap. */
-function insertInto(table: string, values: Readonly<Record<string, unknown>>): Statement {
-  const names = Object.keys(values);
-  return { sql: `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`, params: Object.values(values) };
-}
-
-function moveConversation(run: NewRun): Statement {
-  const { id, conversation, line } = run;
-  const persona = conversationPersonaOf(run);
-  const keep = 'persona_slug = coalesce(?, persona_slug)';
-  switch (line.kind) {
-    case 'active':
-      return {
-        sql: `update conversations set active_run_id = ?, turn_no = turn_no + 1, ${keep} where id = ?`,
-        params: [id, persona, conversation.id],
-      };
-    case 'delayed':
-      return { sql: `update conversations set ${keep} where id = ?`, params: [persona, conversation.id] };
-    case 'line':
-      return {
-        sql: `update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + ?, ${keep} where id = ?`,
-        params: [line.isFirst ? 0 : 1, persona, conversation.id],
-      };
-    default:
-      return line satisfies never;
-  }
-}
-
 /** Returns the persona that a run sets on its conversation for later runs, or null for none. A retried run changes nothing there. */
 export function conversationPersonaOf({ start }: Pick<NewRun, 'start'>): string | null {
   return start.continued ? null : start.personaSlug;
-}
-
-function placeOf({ target }: NewRun) {
-  return { organization_id: target.organizationId, workspace_id: target.workspaceId };
-}
-
-function conversationValues(run: NewRun) {
-  return {
-    ...placeOf(run),
-    id: run.conversation.id,
-    agent_id: run.target.agentId,
-    subject_kind: run.start.subject?.kind ?? null,
-    subject_id: run.start.subject?.id ?? null,
-    session_key: null,
-    persona_slug: run.start.personaSlug,
-    // No other run enters a child's conversation while the child lives, so there is no queue to hold up.
-    active_run_id: run.line.kind === 'active' && !run.start.parent ? run.id : null,
-    queue_length: 0,
-    next_queue_no: 1,
-    turn_no: run.line.kind === 'active' ? 1 : 0,
-    created_at: run.at,
-  };
-}
-
-function chunkValues(run: NewRun, frame: string) {
-  return { ...placeOf(run), run_id: run.id, first_seq: 1, last_seq: 1, frames: [frame] };
-}
-
-function messageValues(run: NewRun) {
-  return {
-    ...placeOf(run),
-    id: run.messageId,
-    conversation_id: run.conversation.id,
-    run_id: run.id,
-    turn: turnOf(run) ?? 0,
-    pos: run.start.continued?.firstPos ?? 0,
-    role: 'user',
-    origin: 'user',
-    content: JSON.stringify(contentOf(run.start.input)),
-    state: 'pending',
-    attempt: 1,
-    created_at: run.at,
-  };
-}
-
-function runValues(run: NewRun) {
-  const usage = JSON.stringify(run.usage);
-  return {
-    ...placeOf(run),
-    id: run.id,
-    agent_id: run.target.agentId,
-    agent_revision_id: run.target.revisionId,
-    agent_slug: run.target.agentSlug,
-    persona_slug: run.personaSlug,
-    conversation_id: run.conversation.id,
-    root_run_id: rootOf(run),
-    path: identityOfNew(run).path,
-    status: 'queued',
-    turn_no: turnOf(run),
-    queue_no: run.line.kind === 'line' ? run.line.queueNo : null,
-    limits: JSON.stringify(run.limits),
-    usage_own: usage,
-    usage_subtree: usage,
-    activated_at: isActive(run) ? run.at : null,
-    hard_deadline_at: isActive(run) ? new Date(run.at.getTime() + hardDeadlineDays * dayMs) : null,
-    created_at: run.at,
-    updated_at: run.at,
-  };
-}
-
-function startValues(start: StartRun) {
-  return {
-    session_key: start.sessionKey,
-    source: start.source,
-    trigger_id: start.triggerId ?? null,
-    ...(start.evaluationRunId ? { evaluation_run_id: start.evaluationRunId } : {}),
-    subject_kind: start.subject?.kind ?? null,
-    subject_id: start.subject?.id ?? null,
-    created_by_kind: start.createdBy.kind,
-    created_by_id: start.createdBy.id,
-    created_by_acting_user_id: start.createdBy.actingUserId,
-    input: JSON.stringify(start.input),
-    on_busy: start.onBusy,
-    metadata: JSON.stringify(start.metadata),
-    start_after: start.startAfter ?? null,
-    ...lineageValues(start),
-    ...reviewValues(start),
-  };
-}
-
-function reviewValues({ review }: StartRun) {
-  if (!review) return {};
-  return {
-    binding_id: review.bindingId,
-    review_pull_request_id: review.pullRequestId,
-    review_round: review.round,
-    review_head_sha: review.headSha,
-    playbook_revision_id: review.playbookRevisionId,
-    review: JSON.stringify(review.request),
-  };
-}
-
-/** Columns whose defaults suit most runs, so that the statement of a plain run stays short. */
-function lineageValues({ parent, continued, cause }: StartRun) {
-  return {
-    ...(parent
-      ? { parent_run_id: parent.runId, parent_tool_call_id: parent.toolCallId, lineage: parent.lineage, depth: parent.depth }
-      : {}),
-    ...(continued ? { retry_of_run_id: continued.retryOfRunId ?? null, forked_at_message_id: continued.forkedAtMessageId ?? null } : {}),
-    ...(cause
-      ? {
-          root_event_id: cause.rootEventId ?? null,
-          event_depth: cause.eventDepth ?? 0,
-          untrusted: cause.untrusted ?? false,
-          max_effect: cause.maxEffect ?? 'write',
-          hops: cause.hops ?? 0,
-        }
-      : {}),
-  };
-}
-
-/** A run gets its turn number when it becomes active. */
-function turnOf(run: NewRun): number | null {
-  return isActive(run) ? run.conversation.turn_no + 1 : null;
-}
-
-function isActive({ line }: NewRun): boolean {
-  return line.kind === 'active';
 }
 
 /** Returns what the model reads of an input. */

@@ -1,15 +1,25 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { liveStatuses } from '../live.ts';
 
 /** How many live runs a workspace may have at a time. Simultaneous starts do not see each other, so the number may end up slightly above it. */
 export const maxLiveRuns = 20_000;
 
-const countSql = `
-  select w.id, (
-      select count(*)::int from (
-        select from runs r where r.workspace_id = w.id and r.status in ('queued', 'running', 'waiting', 'cancelling') limit ${maxLiveRuns}
-      ) live) as live_runs
-    from unnest(?::uuid[]) as w (id)`;
+const liveRunsOf = prepared(({ workspaceIds }: ParametersOf<{ readonly workspaceIds: readonly string[] }>) => {
+  const live = query
+    .selectFrom('runs as r')
+    .select(sql.lit(1).as('one'))
+    .where('r.workspaceId', '=', sql.ref<string>('w.id'))
+    .where('r.status', 'in', liveStatuses)
+    .limit(sql.lit(maxLiveRuns));
+  return query
+    .selectFrom(sql<{ id: string }>`unnest(${workspaceIds}::uuid[])`.as<'w'>(sql`w (id)`))
+    .select('w.id')
+    .select(sql<number>`(select count(*)::int from ${live} live)`.as('liveRuns'));
+});
 
 /**
  * The more live runs there are, the more counting them costs. A count up to this value stays valid for `standsMs`: even starts at full speed cannot reach
@@ -37,9 +47,9 @@ export async function countLiveRuns(tx: TenantTransaction, workspaceIds: readonl
   const due = workspaceIds.filter((id) => !known.has(id));
   if (due.length === 0) return known;
 
-  const counted = await rows<{ id: string; live_runs: number }>(tx.em, countSql, [due]);
+  const counted = await rows(tx.em, liveRunsOf({ workspaceIds: due }));
   if (counts.size + due.length > maxRemembered) counts.clear();
-  for (const { id, live_runs: liveRuns } of counted) {
+  for (const { id, liveRuns } of counted) {
     counts.set(id, { liveRuns, standsUntil: performance.now() + standsMs });
     known.set(id, liveRuns);
   }

@@ -1,10 +1,14 @@
+import { sql } from 'kysely';
 import type { ToolKind } from '../../../workflows/contracts/runs/runs.ts';
 import { askInputSchema } from '../../agents/effective/ask-schema.ts';
 import { askDefaults } from '../../agents/effective/effective-delegates.ts';
 import { schemaWithoutPreset } from '../../agents/effective/effective-tools.ts';
+import { anyId } from '../../expressions.ts';
 import { knowledgeSearchTool } from '../../agents/effective/knowledge-search-tool.ts';
 import { knowledgeWriteDefaults } from '../../agents/effective/knowledge-write-tool.ts';
 import { skillLoadTool } from '../../skills/skill-load-tool.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { ToolDescriptor } from '../../tools/tool-descriptor.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -32,45 +36,51 @@ export interface RunTool {
   readonly clientOwned: boolean;
 }
 
-interface DescriptorRow {
-  readonly tool_id: string;
-  readonly version: number;
-  readonly descriptor: StoredDescriptor;
-}
-
 /** Descriptors of older versions lack fields that were added later. */
 type LaterField = 'secrets_required' | 'critical' | 'client_owned' | 'is_idempotent';
 type StoredDescriptor = Omit<ToolDescriptor, LaterField> & Partial<Pick<ToolDescriptor, LaterField>>;
+
+const pinnedVersions = prepared(
+  ({ toolIds, versions }: ParametersOf<{ readonly toolIds: readonly (string | null)[]; readonly versions: readonly number[] }>) => {
+    const pin = sql<{ toolId: string; version: number }>`unnest(${toolIds}::uuid[], ${versions}::int[])`.as<'pin'>(
+      sql`pin (tool_id, version)`,
+    );
+    return query
+      .selectFrom('tool_versions as v')
+      .innerJoin(pin, (join) => join.onRef('pin.toolId', '=', 'v.toolId').onRef('pin.version', '=', 'v.version'))
+      .select(['v.toolId', 'v.version', 'v.descriptor']);
+  },
+);
 
 /** Returns the tools of a run as pinned, in the order of the revision. */
 export async function readRunTools(tx: TenantTransaction, manifest: Manifest): Promise<RunTool[]> {
   if (manifest.tools.length === 0) return [];
   const stored = manifest.tools.filter((tool) => tool.tool_id !== null);
-  const found = await rows<DescriptorRow>(
-    tx.em,
-    `select v.tool_id, v.version, v.descriptor from tool_versions v
-       join unnest(?::uuid[], ?::int[]) as pin(tool_id, version) on pin.tool_id = v.tool_id and pin.version = v.version`,
-    [stored.map((tool) => tool.tool_id), stored.map((tool) => tool.version)],
-  );
+  const pins = { toolIds: stored.map((tool) => tool.tool_id), versions: stored.map((tool) => tool.version) };
+  const found = await rows(tx.em, pinnedVersions(pins));
   const schemas = await readAskedSchemas(tx, manifest);
   return manifest.tools.flatMap((pin) => {
     if (pin.tool_id === null)
       return [toRunTool(pin, pin.delegate ? askDescriptor(pin, schemas.get(pin.delegate.revision_id) ?? null) : ownDescriptor(pin))];
-    const version = found.find((row) => row.tool_id === pin.tool_id);
+    const version = found.find((row) => row.toolId === pin.tool_id);
     return version ? [toRunTool(pin, version.descriptor)] : [];
   });
 }
+
+const askedSchemas = prepared(({ revisionIds }: ParametersOf<{ readonly revisionIds: readonly string[] }>) =>
+  query
+    .selectFrom('agent_revisions as v')
+    .where('v.id', '=', anyId(revisionIds))
+    .select('v.id')
+    .select(sql<Record<string, unknown> | null>`nullif(v.document -> 'input_schema', 'null')`.as('inputSchema')),
+);
 
 /** Returns the input schemas, by revision, of agents that are called by tools without a row; sends no statement where there are none. */
 async function readAskedSchemas(tx: TenantTransaction, { tools }: Manifest): Promise<Map<string, Record<string, unknown> | null>> {
   const revisions = tools.flatMap((pin) => (pin.tool_id === null && pin.delegate ? [pin.delegate.revision_id] : []));
   if (revisions.length === 0) return new Map();
-  const found = await rows<{ id: string; input_schema: Record<string, unknown> | null }>(
-    tx.em,
-    `select v.id, nullif(v.document -> 'input_schema', 'null') as input_schema from agent_revisions v where v.id = any (?::uuid[])`,
-    [revisions],
-  );
-  return new Map(found.map((revision) => [revision.id, revision.input_schema]));
+  const found = await rows(tx.em, askedSchemas({ revisionIds: revisions }));
+  return new Map(found.map((revision) => [revision.id, revision.inputSchema]));
 }
 
 function askDescriptor(pin: PinnedTool, inputSchema: Record<string, unknown> | null): StoredDescriptor {

@@ -1,60 +1,121 @@
-import type { RunSource } from '../../../workflows/contracts/runs/runs.ts';
-import { row, rows } from '../../sql.ts';
+import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
+import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { hardDeadlineDays, type ConversationRow, type WaitingPosition } from './conversations.ts';
+import { queued } from '../live.ts';
 import type { RunState } from '../run-state.ts';
 import type { RunFault } from '../run-types.ts';
-import type { OnBusy } from '../read/run-view.ts';
+import { hardDeadlineDays, type ConversationRow, type WaitingPosition } from './conversations.ts';
 
-interface ActivatedRun {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly workspace_id: string;
-  readonly agent_id: string;
-  readonly agent_slug: string;
-  readonly path: readonly string[];
-  readonly root_run_id: string;
-  readonly parent_run_id: string | null;
-  readonly source: RunSource;
-}
+const activate = prepared(({ conversationId }: ParametersOf<{ readonly conversationId: string }>) =>
+  query
+    .with('next', (of) =>
+      of
+        .selectFrom('runs as r')
+        .select('r.id')
+        .where('r.conversationId', '=', conversationId)
+        .where('r.status', '=', queued)
+        .where('r.queueNo', 'is not', null)
+        .orderBy('r.queueNo')
+        .limit(sql.lit(1))
+        .forNoKeyUpdate(),
+    )
+    .with('activated', (of) =>
+      of
+        .updateTable('runs')
+        .from(['next', 'conversations as c'])
+        .set(({ eb }) => ({
+          queueNo: null,
+          activatedAt: now,
+          hardDeadlineAt: sql<string>`now() + interval '${sql.raw(String(hardDeadlineDays))} days'`,
+          turnNo: eb('c.turnNo', '+', sql.lit(1)),
+          updatedAt: now,
+        }))
+        .whereRef('runs.id', '=', 'next.id')
+        .whereRef('c.id', '=', 'runs.conversationId')
+        .where('runs.status', '=', queued)
+        .returning(['runs.id', 'runs.organizationId', 'runs.workspaceId', 'runs.agentId', 'runs.agentSlug', 'runs.path', 'runs.rootRunId'])
+        .returning(['runs.parentRunId', 'runs.source', 'runs.turnNo']),
+    )
+    .with('placed', (of) =>
+      of
+        .updateTable('messages')
+        .from('activated')
+        .set(({ ref }) => ({ turn: ref('activated.turnNo').$notNull() }))
+        .whereRef('messages.runId', '=', 'activated.id'),
+    )
+    .with('moved', (of) =>
+      of
+        .updateTable('conversations')
+        .set(({ selectFrom }) => ({
+          activeRunId: selectFrom('activated').select('activated.id'),
+          turnNo: sql<number>`coalesce((select a.turn_no from activated a), conversations.turn_no)`,
+          // Recounted, so that a wrong length is corrected here.
+          queueLength: sql<number>`(select count(*) from runs q where q.conversation_id = conversations.id and q.status = 'queued' and q.queue_no is not null)
+            - (select count(*) from activated a)`,
+        }))
+        .where('id', '=', conversationId),
+    )
+    .selectFrom('activated as a')
+    .select([
+      'a.id',
+      'a.organizationId',
+      'a.workspaceId',
+      'a.agentId',
+      'a.agentSlug',
+      'a.path',
+      'a.rootRunId',
+      'a.parentRunId',
+      'a.source',
+    ]),
+);
 
 /** Makes the first run of the queue active and gives it its turn; without a queued run the conversation becomes free. Returns the run, or null. */
-export function activateFirst(tx: TenantTransaction, conversationId: string): Promise<ActivatedRun | null> {
-  return row<ActivatedRun>(
-    tx.em,
-    `with next as (
-       select r.id from runs r where r.conversation_id = ?::uuid and r.status = 'queued' and r.queue_no is not null order by r.queue_no limit 1 for no key update
-     ), activated as (
-       update runs r set queue_no = null, activated_at = now(), hard_deadline_at = now() + interval '${hardDeadlineDays} days', turn_no = c.turn_no + 1, updated_at = now()
-         from next, conversations c where r.id = next.id and c.id = r.conversation_id and r.status = 'queued'
-       returning r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_slug, r.path, r.root_run_id, r.parent_run_id, r.source, r.turn_no
-     ), placed as (
-       update messages m set turn = a.turn_no from activated a where m.run_id = a.id
-     ), moved as (
-       update conversations c
-          set active_run_id = (select a.id from activated a), turn_no = coalesce((select a.turn_no from activated a), c.turn_no),
-              -- recounted, so that a wrong length is corrected here
-              queue_length = (select count(*) from runs q where q.conversation_id = c.id and q.status = 'queued' and q.queue_no is not null)
-                - (select count(*) from activated a)
-        where c.id = ?::uuid
-     )
-     select * from activated`,
-    [conversationId, conversationId],
-  );
+export function activateFirst(tx: TenantTransaction, conversationId: string) {
+  return row(tx.em, activate({ conversationId }));
 }
 
+const delayed = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('runs as r')
+    .where('r.id', '=', runId)
+    .where('r.status', '=', queued)
+    .where('r.queueNo', 'is', null)
+    .where('r.activatedAt', 'is', null)
+    .where('r.startAfter', 'is not', null)
+    .select('r.onBusy')
+    .select(sql<number>`greatest(0, ceil(extract(epoch from r.start_after - clock_timestamp()) * 1000))::float8`.as('dueInMs')),
+);
+
 /** Returns null for a run that is not, or no longer, delayed. */
-export function readDelayed(
-  tx: TenantTransaction,
-  runId: string,
-): Promise<{ readonly on_busy: OnBusy; readonly due_in_ms: number } | null> {
-  return row(
-    tx.em,
-    `select r.on_busy, greatest(0, ceil(extract(epoch from r.start_after - clock_timestamp()) * 1000))::float8 as due_in_ms from runs r
-      where r.id = ? and r.status = 'queued' and r.queue_no is null and r.activated_at is null and r.start_after is not null`,
-    [runId],
-  );
+export function readDelayed(tx: TenantTransaction, runId: string) {
+  return row(tx.em, delayed({ runId }));
 }
+
+interface Enqueued {
+  readonly runId: string;
+  readonly conversationId: string;
+  readonly queueNo: number;
+  /** By how much the next place moves. */
+  readonly step: number;
+}
+
+const enqueue = prepared(({ runId, conversationId, queueNo, step }: ParametersOf<Enqueued>) =>
+  query
+    .with('longer', (of) =>
+      of
+        .updateTable('conversations')
+        .set(({ eb }) => ({ queueLength: eb('queueLength', '+', sql.lit(1)), nextQueueNo: eb('nextQueueNo', '+', step) }))
+        .where('id', '=', conversationId),
+    )
+    .updateTable('runs')
+    .set({ queueNo, updatedAt: now })
+    .where('id', '=', runId)
+    .where('status', '=', queued),
+);
 
 /** Puts a delayed run into the queue. */
 export async function enqueueRun(
@@ -62,15 +123,29 @@ export async function enqueueRun(
   { run, conversation }: { readonly run: Pick<RunState, 'id'>; readonly conversation: Pick<ConversationRow, 'id'> },
   line: WaitingPosition,
 ): Promise<void> {
-  await rows(
-    tx.em,
-    `with longer as (
-       update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + ? where id = ?
-     )
-     update runs set queue_no = ?, updated_at = now() where id = ? and status = 'queued'`,
-    [line.isFirst ? 0 : 1, conversation.id, line.queueNo, run.id],
-  );
+  await change(tx.em, enqueue({ runId: run.id, conversationId: conversation.id, queueNo: line.queueNo, step: line.isFirst ? 0 : 1 }));
 }
+
+interface FailedEnd {
+  readonly runId: string;
+  readonly error: JsonText<RunFault>;
+  readonly finishedAt: Date;
+}
+
+const endQueued = prepared(({ runId, error, finishedAt }: ParametersOf<FailedEnd>) =>
+  query
+    .with('discarded', (of) =>
+      of
+        .updateTable('messages')
+        .set({ state: sql.lit('discarded') })
+        .where('runId', '=', runId)
+        .where('state', '=', sql.lit('pending')),
+    )
+    .updateTable('runs')
+    .set({ status: 'failed', finishReason: 'error', error: jsonb(error), finishedAt, updatedAt: finishedAt })
+    .where('id', '=', runId)
+    .where('status', '=', queued),
+);
 
 /** Ends a queued run with an error and discards its question. */
 export async function failQueued(
@@ -78,11 +153,5 @@ export async function failQueued(
   runId: string,
   { error, finishedAt }: { readonly error: RunFault; readonly finishedAt: Date },
 ): Promise<void> {
-  await rows(
-    tx.em,
-    `with discarded as (update messages set state = 'discarded' where run_id = ? and state = 'pending')
-     update runs set status = 'failed', finish_reason = 'error', error = ?::jsonb, finished_at = ?::timestamptz, updated_at = ?::timestamptz
-      where id = ? and status = 'queued'`,
-    [runId, JSON.stringify(error), finishedAt, finishedAt, runId],
-  );
+  await change(tx.em, endQueued({ runId, error: jsonText(error), finishedAt }));
 }

@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -9,20 +12,20 @@ export interface RunPrincipal {
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
+const principalOf = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('runs as r')
+    .where('r.id', '=', runId)
+    .select(['r.agentId', 'r.subjectKind', 'r.subjectId'])
+    .select(
+      sql<string | null>`coalesce(r.created_by_acting_user_id, case when r.created_by_kind = 'user' then r.created_by_id end)`.as('userId'),
+    ),
+);
+
 /** Returns the principal of a run, or null when the run does not exist. */
 export async function readRunPrincipal(tx: TenantTransaction, runId: string): Promise<RunPrincipal | null> {
-  const found = await row<{
-    agent_id: string;
-    user_id: string | null;
-    subject_kind: 'user' | 'guest' | null;
-    subject_id: string | null;
-  }>(
-    tx.em,
-    `select r.agent_id, coalesce(r.created_by_acting_user_id, case when r.created_by_kind = 'user' then r.created_by_id end) as user_id, r.subject_kind, r.subject_id
-       from runs r where r.id = ?`,
-    [runId],
-  );
+  const found = await row(tx.em, principalOf({ runId }));
   if (!found) return null;
-  const { subject_kind: kind, subject_id: id } = found;
-  return { agentId: found.agent_id, userId: found.user_id, subject: kind === null || id === null ? null : { kind, id } };
+  const { agentId, userId, subjectKind: kind, subjectId: id } = found;
+  return { agentId, userId, subject: kind === null || id === null ? null : { kind, id } };
 }

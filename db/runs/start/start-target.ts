@@ -1,7 +1,12 @@
+import { sql, type AliasedExpression, type SqlBool } from 'kysely';
 import type { RevisionVariable } from '../../agents/revisions/revision-document.ts';
 import type { RevisionLimits } from '../../agents/revisions/revision-limits.ts';
 import type { AttachmentRef } from '../../attachments/run-attachments.ts';
 import { budgetStandingSql, type BudgetStanding } from '../../billing/budgets/budget-standing.ts';
+import { clockTime } from '../../expressions.ts';
+import { jsonText, recordset, type JsonText } from '../../json-text.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { countLiveRuns } from './live-runs.ts';
@@ -33,91 +38,136 @@ export interface StartTarget {
   readonly attachments: readonly AttachmentRef[];
 }
 
-/** What one start refers to, as found; null: not found. */
-export interface TargetRow {
-  readonly n: number;
-  readonly chosen_id: string | null;
+/** What a start names. */
+interface References {
   readonly workspace_id: string | null;
-  readonly organization_id: string | null;
-  readonly frozen_reason: string | null;
   readonly agent_id: string | null;
   readonly agent_slug: string | null;
-  readonly is_agent_active: boolean | null;
+  readonly default_workspace_id: string | null;
+  readonly persona_slug: string | null;
   readonly revision_id: string | null;
-  readonly limits: Partial<RevisionLimits> | null;
-  readonly variables: RevisionVariable[] | null;
-  readonly has_persona: boolean;
-  readonly model: string | null;
-  readonly default_persona_slug: string | null;
-  readonly spending: BudgetStanding;
 }
 
-const oneAsked = `(select 0 as n, ?::uuid as workspace_id, ?::uuid as agent_id, ?::text as agent_slug, ?::uuid as default_workspace_id, ?::text as persona_slug,
-  ?::uuid as revision_id)`;
+type Asked = References & { readonly n: number };
 
-const manyAsked = `jsonb_to_recordset(?::jsonb)`;
+/** Whose rows may be named. */
+interface Asker {
+  readonly organizationId: string | null;
+  readonly seesAll: boolean;
+  readonly workspaceIds: readonly string[];
+  readonly isOperator: boolean;
+}
 
-const askedColumns =
-  '(n int, workspace_id uuid, agent_id uuid, agent_slug text, default_workspace_id uuid, persona_slug text, revision_id uuid)';
+const oneTarget = prepared((p: ParametersOf<References & Asker>) =>
+  targetsOf(
+    p,
+    sql<Asked>`(select 0 as n, ${p.workspace_id}::uuid as workspace_id, ${p.agent_id}::uuid as agent_id, ${p.agent_slug}::text as agent_slug,
+      ${p.default_workspace_id}::uuid as default_workspace_id, ${p.persona_slug}::text as persona_slug, ${p.revision_id}::uuid as revision_id)`.as(
+      'q',
+    ),
+  ),
+);
 
-// A slug selects the nearest agent: workspace, then organization, then platform. The agent of a run lies in the run's workspace or wider.
-const targetSql = (asked: string) => `
-  with asker as (select ?::uuid as organization_id, ?::boolean as sees_all, ?::uuid[] as workspace_ids, ?::boolean as is_operator)
-  select q.n, c.id as chosen_id, w.id as workspace_id, w.organization_id,
-         case when o.status <> 'active' then 'organization_' || o.status when not w.is_active then 'workspace_archived' end as frozen_reason,
-         a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
-         v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
-         p.has_persona, coalesce(p.model, v.document ->> 'model') as model, p.default_persona_slug,
-         ${budgetStandingSql('w.id')} as spending
-    from asker s
-    cross join ${asked}
-    cross join lateral (
-      select coalesce(
-        q.workspace_id,
-        (select a.workspace_id from agents a where a.id = q.agent_id and a.deleted_at is null
-          and (s.is_operator or (a.organization_id = s.organization_id and (s.sees_all or a.workspace_id = any (s.workspace_ids))))),
-        q.default_workspace_id,
-        (select case when count(*) = 1 then min(w.id::text)::uuid end from workspaces w
-          where w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids)) and w.is_active)
-      ) as id
-      offset 0 -- evaluated once, wherever it is used
-    ) c
-    left join workspaces w on w.id = c.id
-      and (s.is_operator or (w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids))))
-    left join organizations o on o.id = w.organization_id
-    left join lateral (
-      select a.id, a.slug, a.is_active, a.active_revision_id from agents a
-       where (a.id = q.agent_id or a.slug = q.agent_slug) and a.deleted_at is null
-         and ((a.scope = 'platform' and (a.is_active or s.is_operator))
-           or (a.organization_id = w.organization_id and (a.workspace_id is null or a.workspace_id = w.id)))
-       order by array_position(array['workspace', 'organization', 'platform'], a.scope::text) limit 1
-    ) a on w.id is not null
-    left join agent_revisions v on v.id = coalesce(q.revision_id, a.active_revision_id) and v.agent_id = a.id
-    cross join lateral (
-      select coalesce(bool_or(p.slug = q.persona_slug), false) as has_persona, min(p.slug) filter (where p.is_default) as default_persona_slug,
-             min(p.document ->> 'model') filter (where case when q.persona_slug is null then p.is_default else p.slug = q.persona_slug end) as model
-        from personas p
-       where p.agent_id = a.id and (p.is_default or p.slug = q.persona_slug) and p.is_active and p.deleted_at is null
-    ) p`;
+const manyTargets = prepared(({ asked, ...p }: ParametersOf<Asker & { readonly asked: JsonText<readonly Asked[]> }>) =>
+  targetsOf(
+    p,
+    recordset(asked, 'q', {
+      n: 'int',
+      workspace_id: 'uuid',
+      agent_id: 'uuid',
+      agent_slug: 'text',
+      default_workspace_id: 'uuid',
+      persona_slug: 'text',
+      revision_id: 'uuid',
+    }),
+  ),
+);
 
-const oneTarget = targetSql(`${oneAsked} q`);
+/** What a start refers to, as found; null: not found. */
+export type TargetRow = Awaited<ReturnType<typeof findTargets>>[number];
 
-const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`);
+/** Finds what starts refer to. The agent of a run lies in the run's workspace or wider. */
+function targetsOf({ organizationId, seesAll, workspaceIds, isOperator }: ParametersOf<Asker>, asked: AliasedExpression<Asked, 'q'>) {
+  return query
+    .with('asker', (of) =>
+      of.selectNoFrom([
+        sql<string | null>`${organizationId}::uuid`.as('organizationId'),
+        sql<boolean>`${seesAll}::boolean`.as('seesAll'),
+        sql<string[]>`${workspaceIds}::uuid[]`.as('workspaceIds'),
+        sql<boolean>`${isOperator}::boolean`.as('isOperator'),
+      ]),
+    )
+    .selectFrom('asker as s')
+    .crossJoin(asked)
+    .crossJoinLateral(chosenWorkspace.as('c'))
+    .leftJoin('workspaces as w', (join) =>
+      join
+        .onRef('w.id', '=', 'c.id')
+        .on(sql<SqlBool>`(s.is_operator or (w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids))))`),
+    )
+    .leftJoin('organizations as o', 'o.id', 'w.organizationId')
+    .leftJoinLateral(nearestAgent.as('a'), (join) => join.on('w.id', 'is not', null))
+    .leftJoin('agent_revisions as v', (join) =>
+      join.on('v.id', '=', sql<string>`coalesce(q.revision_id, a.active_revision_id)`).onRef('v.agentId', '=', 'a.id'),
+    )
+    .crossJoinLateral(namedPersona.as('p'))
+    .select(['q.n', 'c.id as chosenId', 'w.id as workspaceId', 'w.organizationId', frozenReason.as('frozenReason')])
+    .select(['a.id as agentId', 'a.slug as agentSlug', 'a.isActive as isAgentActive', 'v.id as revisionId'])
+    .select(sql<Partial<RevisionLimits> | null>`v.document -> 'limits'`.as('limits'))
+    .select(sql<RevisionVariable[] | null>`v.document -> 'variables'`.as('variables'))
+    .select(['p.hasPersona', sql<string | null>`coalesce(p.model, v.document ->> 'model')`.as('model'), 'p.defaultPersonaSlug'])
+    .select(sql.raw<BudgetStanding>(budgetStandingSql('w.id')).as('spending'));
+}
+
+const frozenReason = sql<
+  string | null
+>`case when o.status <> 'active' then 'organization_' || o.status when not w.is_active then 'workspace_archived' end`;
+
+// `offset 0`: evaluated once, wherever it is used.
+const chosenWorkspace = sql<{ id: string | null }>`(
+  select coalesce(
+    q.workspace_id,
+    (select a.workspace_id from agents a where a.id = q.agent_id and a.deleted_at is null
+      and (s.is_operator or (a.organization_id = s.organization_id and (s.sees_all or a.workspace_id = any (s.workspace_ids))))),
+    q.default_workspace_id,
+    (select case when count(*) = 1 then min(w.id::text)::uuid end from workspaces w
+      where w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids)) and w.is_active)
+  ) as id
+  offset 0)`;
+
+// A slug selects the nearest agent: workspace, then organization, then platform.
+const nearestAgent = sql<{ id: string; slug: string; isActive: boolean; activeRevisionId: string | null }>`(
+  select a.id, a.slug, a.is_active, a.active_revision_id from agents a
+   where (a.id = q.agent_id or a.slug = q.agent_slug) and a.deleted_at is null
+     and ((a.scope = 'platform' and (a.is_active or s.is_operator))
+       or (a.organization_id = w.organization_id and (a.workspace_id is null or a.workspace_id = w.id)))
+   order by array_position(array['workspace', 'organization', 'platform'], a.scope::text) limit 1)`;
+
+const namedPersona = sql<{ hasPersona: boolean; defaultPersonaSlug: string | null; model: string | null }>`(
+  select coalesce(bool_or(p.slug = q.persona_slug), false) as has_persona, min(p.slug) filter (where p.is_default) as default_persona_slug,
+         min(p.document ->> 'model') filter (where case when q.persona_slug is null then p.is_default else p.slug = q.persona_slug end) as model
+    from personas p
+   where p.agent_id = a.id and (p.is_default or p.slug = q.persona_slug) and p.is_active and p.deleted_at is null)`;
 
 /** A target with the workspace's live runs, which also decide about the start. */
 export type FoundTarget = TargetRow & Pick<StartTarget, 'liveRuns'>;
 
 /** Returns what starts refer to, by their indexes: in one statement, plus one where live runs have to be counted. */
 export async function readTargets(tx: TenantTransaction, starts: readonly StartRun[]): Promise<Map<number, FoundTarget>> {
-  const { organizationId, hasAllWorkspaces, workspaceIds, isOperator } = tx.tenant;
-  const [sql, asked] = targetQuery(starts.map(referencesOf));
-  const found = await rows<TargetRow>(tx.em, sql, [organizationId, hasAllWorkspaces, workspaceIds, isOperator, ...asked]);
-  const liveRuns = await countLiveRuns(tx, [...new Set(found.flatMap((target) => target.workspace_id ?? []))]);
-  return new Map(found.map((target) => [target.n, { ...target, liveRuns: liveRuns.get(target.workspace_id ?? '') ?? 0 }]));
+  const found = await findTargets(tx, starts.map(referencesOf));
+  const liveRuns = await countLiveRuns(tx, [...new Set(found.flatMap((target) => target.workspaceId ?? []))]);
+  return new Map(found.map((target) => [target.n, { ...target, liveRuns: liveRuns.get(target.workspaceId ?? '') ?? 0 }]));
 }
 
-/** Its keys are in the order in which `oneAsked` binds them. */
-function referencesOf(start: StartRun) {
+function findTargets(tx: TenantTransaction, references: readonly References[]) {
+  const { organizationId, hasAllWorkspaces: seesAll, workspaceIds, isOperator } = tx.tenant;
+  const asker = { organizationId, seesAll, workspaceIds, isOperator };
+  const [only] = references;
+  if (only && references.length === 1) return rows(tx.em, oneTarget({ ...only, ...asker }));
+  return rows(tx.em, manyTargets({ ...asker, asked: jsonText(references.map((one, n) => ({ n, ...one }))) }));
+}
+
+function referencesOf(start: StartRun): References {
   return {
     workspace_id: start.workspaceId,
     agent_id: 'id' in start.agent ? start.agent.id : null,
@@ -128,18 +178,19 @@ function referencesOf(start: StartRun) {
   };
 }
 
-function targetQuery(references: readonly ReturnType<typeof referencesOf>[]): [sql: string, asked: unknown[]] {
-  const [only] = references;
-  if (only && references.length === 1) return [oneTarget, Object.values(only)];
-  return [manyTargets, [JSON.stringify(references.map((one, n) => ({ n, ...one })))]];
-}
+const pricedModels = prepared(({ models, currency }: ParametersOf<{ readonly models: readonly string[]; readonly currency: string }>) =>
+  query
+    .selectFrom('model_prices')
+    .select('model')
+    .distinct()
+    .where('model', '=', sql<string>`any (${models}::text[])`)
+    .where('tier', '=', sql.lit(standardTier))
+    .where('currency', '=', currency)
+    .where('effectiveFrom', '<=', clockTime),
+);
 
 /** Returns those of these models that now have a price in a currency. */
 export async function readPricedModels(tx: TenantTransaction, models: readonly string[], currency: string): Promise<ReadonlySet<string>> {
-  const priced = await rows<{ model: string }>(
-    tx.em,
-    `select distinct model from model_prices where model = any (?) and tier = ? and currency = ? and effective_from <= clock_timestamp()`,
-    [models, standardTier, currency],
-  );
+  const priced = await rows(tx.em, pricedModels({ models, currency }));
   return new Set(priced.map(({ model }) => model));
 }

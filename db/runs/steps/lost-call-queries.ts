@@ -1,24 +1,23 @@
+import { type NotNull, sql } from 'kysely';
+import { anyId } from '../../expressions.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { attemptOf } from '../calls/attempt-of.ts';
 import type { StepOfCall } from '../calls/call-in-flight.ts';
 
 /** A try of a step whose worker was lost. */
 export type LostCall = StepOfCall & { readonly attempt: number };
 
 /** A lost call with the tenant of its row. */
-export type LostCallOfTenant = LostCall & { readonly organizationId: string; readonly workspaceId: string };
+export type LostCallOfTenant = Awaited<ReturnType<typeof lostCallsOfEndedRuns>>[number];
 
 /** How long after the end of its run a call may still settle itself: its worker learns of the end with its next heartbeat. */
 const graceSeconds = 60;
 
 /** Returns all calls of an organization that are still in flight. Sweeper's pool. */
 export function lostCallsOfOrganization(tx: Pick<TenantTransaction, 'em'>, organizationId: string): Promise<LostCall[]> {
-  return rows(
-    tx.em,
-    `select run_id as "runId", step, (in_flight ->> 'attempt')::int as attempt from run_steps
-      where in_flight is not null and organization_id = ? order by run_id, step`,
-    [organizationId],
-  );
+  return rows(tx.em, selectLost().where('s.organizationId', '=', organizationId));
 }
 
 /**
@@ -28,26 +27,31 @@ export function lostCallsOfOrganization(tx: Pick<TenantTransaction, 'em'>, organ
 export function lostCallsOfEndedRuns(
   tx: Pick<TenantTransaction, 'em'>,
   { after, limit }: { readonly after: StepOfCall | null; readonly limit: number },
-): Promise<LostCallOfTenant[]> {
-  return rows(
-    tx.em,
-    `select s.run_id as "runId", s.step, (s.in_flight ->> 'attempt')::int as attempt, s.organization_id as "organizationId", s.workspace_id as "workspaceId"
-       from run_steps s join runs r on r.id = s.run_id
-      where s.in_flight is not null and r.finished_at < clock_timestamp() - interval '${graceSeconds} seconds'
-        and (?::uuid is null or (s.run_id, s.step) > (?::uuid, ?::int)) order by s.run_id, s.step limit ?`,
-    [after?.runId ?? null, after?.runId ?? null, after?.step ?? null, limit],
-  );
+) {
+  const lost = selectLost()
+    .innerJoin('runs as r', 'r.id', 's.runId')
+    .select(['s.organizationId', 's.workspaceId'])
+    .where('r.finishedAt', '<', sql<string>`clock_timestamp() - make_interval(secs => ${graceSeconds}::int)`)
+    .limit(limit);
+  return rows(tx.em, after === null ? lost : lost.where(sql<boolean>`(s.run_id, s.step) > (${after.runId}::uuid, ${after.step}::int)`));
 }
 
 /** Returns the calls that runs have in flight. */
-export function callsInFlightOf(
-  tx: TenantTransaction,
-  runIds: readonly string[],
-): Promise<(LostCall & { readonly workspaceId: string })[]> {
-  return rows<LostCall & { readonly workspaceId: string }>(
+export function callsInFlightOf(tx: TenantTransaction, runIds: readonly string[]) {
+  return rows(
     tx.em,
-    `select run_id as "runId", step, (in_flight ->> 'attempt')::int as attempt, workspace_id as "workspaceId" from run_steps
-      where run_id = any (?::uuid[]) and in_flight is not null order by run_id, step`,
-    [[...runIds]],
+    selectLost()
+      .select('s.workspaceId')
+      .where('s.runId', '=', anyId([...runIds])),
   );
+}
+
+function selectLost() {
+  return query
+    .selectFrom('run_steps as s')
+    .select(({ ref }) => ['s.runId', 's.step', attemptOf(ref('s.inFlight')).as('attempt')])
+    .where('s.inFlight', 'is not', null)
+    .orderBy('s.runId')
+    .orderBy('s.step')
+    .$narrowType<{ attempt: NotNull }>();
 }

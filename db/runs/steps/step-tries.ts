@@ -1,8 +1,15 @@
+import { type Expression, type NotNull, sql } from 'kysely';
 import type { RetryCause } from '../../streams/frame.schema.ts';
+import { clockTime, msSince, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
-import { row, rows, queueStatement } from '../../sql.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { change, row, queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { retriesWithLost } from './retries.ts';
+import { attemptOf } from '../calls/attempt-of.ts';
+import { noRetries, retriesWithLost } from './retries.ts';
 import { readPlannedCalls, type StoredCall } from '../calls/planned-calls.ts';
 import type { RunState } from '../run-state.ts';
 import type { StepFault, StepRetry } from '../run-types.ts';
@@ -18,7 +25,27 @@ export interface FailedTry {
   readonly delayMs: number;
 }
 
-const storedStepSql = `select id, stop_reason from messages where run_id = ? and step = ? and role = 'assistant' and stop_reason is not null`;
+interface ModelStep {
+  readonly runId: string;
+  readonly step: number;
+}
+
+interface ModelTry extends ModelStep {
+  readonly attempt: number;
+}
+
+function selectAnswer(runId: Expression<string>, step: Expression<number>) {
+  return query
+    .selectFrom('messages')
+    .select(['id', 'stopReason'])
+    .where('runId', '=', runId)
+    .where('step', '=', step)
+    .where('role', '=', sql.lit('assistant'))
+    .where('stopReason', 'is not', null)
+    .$narrowType<{ stopReason: NotNull }>();
+}
+
+const storedAnswer = prepared(({ runId, step }: ParametersOf<ModelStep>) => selectAnswer(runId, step));
 
 /** A step that an earlier try has stored. */
 export interface StoredStep {
@@ -29,51 +56,120 @@ export interface StoredStep {
 
 /** Returns the answer that an earlier try has stored, or null. */
 export async function readStoredStep(tx: TenantTransaction, runId: string, step: number): Promise<StoredStep | null> {
-  const message = await row<{ id: string; stop_reason: StopReason }>(tx.em, storedStepSql, [runId, step]);
+  const message = await row(tx.em, storedAnswer({ runId, step }));
   if (!message) return null;
-  return { kind: 'stored', stopReason: message.stop_reason, calls: await readPlannedCalls(tx, message.id) };
+  return { kind: 'stored', stopReason: message.stopReason, calls: await readPlannedCalls(tx, message.id) };
 }
 
 /** The row of a step after its claim. */
-export interface ClaimedRow {
-  readonly attempt: number;
-  readonly retries: StepRetry[];
-  readonly last_error: string | null;
-  readonly in_flight: number | null;
+export type ClaimedRow = NonNullable<Awaited<ReturnType<typeof claimStep>>>;
+
+interface NewTry extends ModelStep {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly over: number | null;
 }
+
+const newTry = prepared((p: ParametersOf<NewTry>) =>
+  insertFrom(
+    'run_steps',
+    query.selectNoFrom([]).where(({ not, exists }) => not(exists(selectAnswer(p.runId, p.step)))),
+    () => ({
+      id: p.id,
+      organizationId: p.organizationId,
+      workspaceId: p.workspaceId,
+      runId: p.runId,
+      step: p.step,
+      kind: sql.lit('model'),
+      name: p.name,
+      status: sql.lit('running'),
+      attempt: sql.lit(1),
+      retries: noRetries,
+      startedAt: clockTime,
+      createdAt: now,
+    }),
+  )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['runId', 'step', 'toolCallId'])
+        .doUpdateSet(({ eb, lit }) => ({
+          attempt: eb('run_steps.attempt', '+', lit(1)),
+          status: sql.lit('running'),
+          error: null,
+          firstTokenAt: null,
+          finishedAt: null,
+          durationMs: null,
+          startedAt: clockTime,
+          retries: retriesWithLost,
+        }))
+        .where(({ eb, or, ref }) =>
+          or([
+            eb('run_steps.status', '<>', sql.lit('running')),
+            sql<boolean>`jsonb_array_length(${ref('run_steps.retries')}) >= ${ref('run_steps.attempt')}`,
+            eb('run_steps.attempt', '=', sql<number>`${p.over}::int`),
+          ]),
+        ),
+    )
+    .returning(({ ref }) => [
+      'run_steps.attempt',
+      'run_steps.retries',
+      sql<string | null>`old.error ->> 'message'`.as('lastError'),
+      attemptOf(ref('run_steps.inFlight')).as('inFlight'),
+    ]),
+);
 
 /**
  * Claims a step for a new try. Returns null where an earlier try has stored the step, or holds it and is not `over`. A try with an entry in `retries` has
  * reported its outcome.
  */
-export function claimStep(
-  tx: TenantTransaction,
-  run: RunState,
-  { step, over }: { readonly step: number; readonly over: number | null },
-): Promise<ClaimedRow | null> {
-  return row<ClaimedRow>(
+export function claimStep(tx: TenantTransaction, run: RunState, { step, over }: { readonly step: number; readonly over: number | null }) {
+  return row(
     tx.em,
-    `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, retries, started_at, created_at)
-     select ?, ?, ?, ?, ?, 'model', ?, 'running', 1, '[]', clock_timestamp(), now() where not exists (${storedStepSql})
-     on conflict (run_id, step, tool_call_id) do update
-       set attempt = s.attempt + 1, status = 'running', error = null, first_token_at = null, finished_at = null, duration_ms = null, started_at = clock_timestamp(),
-           retries = ${retriesWithLost}
-       where s.status <> 'running' or jsonb_array_length(s.retries) >= s.attempt or s.attempt = ?::int
-     returning attempt, retries, old.error ->> 'message' as last_error, (s.in_flight ->> 'attempt')::int as in_flight`,
-    [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model', run.id, step, over],
+    newTry({
+      id: newId(),
+      organizationId: run.organization_id,
+      workspaceId: run.workspace_id,
+      runId: run.id,
+      step,
+      name: run.manifest?.models[0] ?? 'model',
+      over,
+    }),
   );
 }
 
+const holder = prepared(({ runId, step }: ParametersOf<ModelStep>) =>
+  query.selectFrom('run_steps').select('attempt').where('runId', '=', runId).where('step', '=', step).where('toolCallId', 'is', null),
+);
+
 /** Returns the try that holds a step. */
 export async function holderOf(tx: TenantTransaction, runId: string, step: number): Promise<number> {
-  const held = await row<{ attempt: number }>(
-    tx.em,
-    'select attempt from run_steps where run_id = ? and step = ? and tool_call_id is null',
-    [runId, step],
-  );
+  const held = await row(tx.em, holder({ runId, step }));
   if (!held) throw new Error('the claim of a step gave no row');
   return held.attempt;
 }
+
+/** An update of the step that a try holds. */
+function updateHeld({ runId, step, attempt }: ParametersOf<ModelTry>) {
+  return query
+    .updateTable('run_steps')
+    .where('runId', '=', runId)
+    .where('step', '=', step)
+    .where('toolCallId', 'is', null)
+    .where('attempt', '=', attempt)
+    .where('status', '=', sql.lit('running'));
+}
+
+const failedTry = prepared((p: ParametersOf<ModelTry & { fault: JsonText<StepFault>; retry: JsonText<readonly StepRetry[]> }>) =>
+  updateHeld(p).set(({ ref }) => ({
+    status: 'failed',
+    error: jsonb(p.fault),
+    retries: sql<StepRetry[]>`${ref('retries')} || ${p.retry}::jsonb`,
+    finishedAt: clockTime,
+    durationMs: msSince(ref('startedAt')),
+  })),
+);
 
 /** Records why a try of a step failed. Returns false when a later try holds the step. */
 export async function writeFailedTry(
@@ -81,14 +177,7 @@ export async function writeFailedTry(
   { runId, step, attempt, fault }: Pick<FailedTry, 'runId' | 'step' | 'attempt' | 'fault'>,
   retry: StepRetry,
 ): Promise<boolean> {
-  const updated = await rows(
-    tx.em,
-    `update run_steps set status = 'failed', error = ?::jsonb, retries = retries || ?::jsonb, finished_at = clock_timestamp(),
-            duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
-      where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id`,
-    [JSON.stringify(fault), JSON.stringify([retry]), runId, step, attempt],
-  );
-  return updated.length === 1;
+  return (await change(tx.em, failedTry({ runId, step, attempt, fault: jsonText(fault), retry: jsonText([retry]) }))) === 1;
 }
 
 /** The entry of a try that left neither result nor error. */
@@ -98,6 +187,27 @@ export interface LostRetry {
   readonly error_code: null;
 }
 
+interface Correction extends ModelStep {
+  readonly toolCallId: string | null;
+  readonly from: string;
+  readonly to: string;
+  readonly holdsFrom: string;
+}
+
+const correctedRetry = prepared(({ runId, step, toolCallId, from, to, holdsFrom }: ParametersOf<Correction>) =>
+  query
+    .updateTable('run_steps')
+    .set(({ ref }) => ({
+      retries: sql<StepRetry[]>`(
+         select jsonb_agg(case when e.entry @> ${from}::jsonb then e.entry || ${to}::jsonb else e.entry end order by e.n)
+           from jsonb_array_elements(${ref('run_steps.retries')}) with ordinality as e(entry, n))`,
+    }))
+    .where('runId', '=', runId)
+    .where('step', '=', step)
+    .where('toolCallId', 'is not distinct from', toolCallId)
+    .where(({ ref }) => sql<boolean>`${ref('retries')} @> ${holdsFrom}::jsonb`),
+);
+
 /** Corrects the entry of a try in its step's `retries`. Goes with the next statement; changes nothing where there is no such entry. */
 export async function correctRetry(
   tx: TenantTransaction,
@@ -105,15 +215,25 @@ export async function correctRetry(
   { from, to }: { readonly from: LostRetry; readonly to: { readonly error_code: string } },
 ): Promise<void> {
   const entry = JSON.stringify(from);
-  await queueStatement(
-    tx.em,
-    `update run_steps s set retries = (
-         select jsonb_agg(case when e.entry @> ?::jsonb then e.entry || ?::jsonb else e.entry end order by e.n)
-           from jsonb_array_elements(s.retries) with ordinality as e(entry, n))
-      where s.run_id = ? and s.step = ? and s.tool_call_id is not distinct from ?::uuid and s.retries @> ?::jsonb`,
-    [entry, JSON.stringify(to), runId, step, toolCallId, `[${entry}]`],
-  );
+  await queueStatement(tx.em, correctedRetry({ runId, step, toolCallId, from: entry, to: JSON.stringify(to), holdsFrom: `[${entry}]` }));
 }
+
+const takenBack = prepared((p: ParametersOf<ModelTry>) =>
+  query
+    .with('taken', () =>
+      updateHeld(p)
+        .set(({ eb, lit }) => ({ attempt: eb('attempt', '-', lit(1)) }))
+        .returning('id'),
+    )
+    .selectFrom('run_steps as s')
+    .select('s.id')
+    .where('s.runId', '=', p.runId)
+    .where('s.step', '=', p.step)
+    .where('s.toolCallId', 'is', null)
+    .where(({ eb, exists, or, selectFrom }) =>
+      or([eb('s.attempt', '=', sql<number>`${p.attempt}::int - 1`), exists(selectFrom('taken').select('taken.id'))]),
+    ),
+);
 
 /**
  * Takes back a claim, so that the step's next try gets the same number again. Returns false when a later try holds the step. Taking back the same claim
@@ -121,15 +241,7 @@ export async function correctRetry(
  */
 export async function takeBackClaim(
   tx: TenantTransaction,
-  claim: { readonly runId: string; readonly step: number; readonly attempt: number },
+  { runId, step, attempt }: { readonly runId: string; readonly step: number; readonly attempt: number },
 ): Promise<boolean> {
-  const taken = await row(
-    tx.em,
-    `with taken as (
-       update run_steps set attempt = attempt - 1 where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id
-     )
-     select from run_steps s where s.run_id = ? and s.step = ? and s.tool_call_id is null and (s.attempt = ?::int - 1 or exists (select from taken))`,
-    [claim.runId, claim.step, claim.attempt, claim.runId, claim.step, claim.attempt],
-  );
-  return taken !== null;
+  return (await row(tx.em, takenBack({ runId, step, attempt }))) !== null;
 }

@@ -1,92 +1,81 @@
-import { fetchPage } from '../../page-query.ts';
-import type { Page, PageRequest } from '../../page.ts';
+import { sql } from 'kysely';
+import { preparedList } from '../../page-query.ts';
+import type { PageRequest } from '../../page.ts';
+import type { ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { iso } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { StepFault, StepRetry, UsageTotals } from '../run-types.ts';
+import type { stepKinds } from './run-step.entity.ts';
 
-export interface RunStepRow {
-  readonly id: string;
-  readonly run_id: string;
-  readonly step: number;
-  readonly kind: 'model' | 'tool' | 'sub_agent' | 'system';
-  readonly name: string;
-  readonly status: 'running' | 'succeeded' | 'failed' | 'denied' | 'timed_out' | 'cancelled';
-  readonly attempt: number;
-  readonly message_id: string | null;
-  readonly tool_call_id: string | null;
-  readonly child_run_id: string | null;
-  readonly args: Record<string, unknown> | null;
-  readonly output_preview: string | null;
-  readonly error: StepFault | null;
-  readonly retries: StepRetry[];
-  readonly usage: UsageTotals | null;
-  readonly started_at: Date | string;
-  readonly first_token_at: Date | string | null;
-  readonly finished_at: Date | string | null;
-  readonly duration_ms: number | null;
-  readonly trace_id: string | null;
-  readonly span_id: string | null;
-}
+/** A step as views show it. */
+export type RunStepRow = Awaited<ReturnType<typeof listStepRows>>['items'][number];
+
+type StepKind = (typeof stepKinds)[number];
 
 export interface StepFilters {
-  readonly kind?: RunStepRow['kind'];
+  readonly kind?: StepKind;
   readonly tool_call_id?: string;
 }
 
-const columns = `t.id, t.run_id, t.step, t.kind, t.name, t.status, t.attempt, t.message_id, t.tool_call_id, t.child_run_id, t.args, t.output_preview, t.error, t.retries,
-  t.usage, t.started_at, t.first_token_at, t.finished_at,
-  coalesce(t.duration_ms, floor(extract(epoch from t.finished_at - t.started_at) * 1000)::int) as duration_ms, t.trace_id, t.span_id`;
+interface StepArguments {
+  readonly runId: string;
+  readonly workspaceId: string;
+  readonly kind: StepKind | undefined;
+  readonly toolCallId: string | undefined;
+}
+
+const stepsOfRun = preparedList(
+  ({ runId, workspaceId, kind, toolCallId }: ParametersOf<StepArguments>) => {
+    let steps = query
+      .selectFrom('run_steps as t')
+      .select(['t.id', 't.runId', 't.step', 't.kind', 't.name', 't.status', 't.attempt', 't.messageId', 't.toolCallId', 't.childRunId'])
+      .select(['t.args', 't.outputPreview', 't.error', 't.retries', 't.usage', 't.startedAt', 't.firstTokenAt', 't.finishedAt'])
+      .select(['t.traceId', 't.spanId'])
+      .select(
+        sql<number | null>`coalesce(t.duration_ms, floor(extract(epoch from t.finished_at - t.started_at) * 1000)::int)`.as('durationMs'),
+      )
+      .where('t.runId', '=', runId)
+      .where('t.workspaceId', '=', workspaceId);
+    if (kind) steps = steps.where('t.kind', '=', kind);
+    if (toolCallId) steps = steps.where('t.toolCallId', '=', toolCallId);
+    return steps;
+  },
+  [{ column: 't.id', type: 'uuid', descending: false }],
+);
 
 /** Lists model and tool calls of a run that the caller may see, oldest first. */
 export function listStepRows(
   tx: Pick<TenantTransaction, 'em'>,
   run: { readonly id: string; readonly workspace_id: string },
-  filters: StepFilters,
+  { kind, tool_call_id: toolCallId }: StepFilters,
   page: PageRequest,
-): Promise<Page<RunStepRow>> {
-  const where = ['t.run_id = ?', 't.workspace_id = ?'];
-  const params: unknown[] = [run.id, run.workspace_id];
-  if (filters.kind !== undefined) {
-    where.push('t.kind = ?');
-    params.push(filters.kind);
-  }
-  if (filters.tool_call_id !== undefined) {
-    where.push('t.tool_call_id = ?');
-    params.push(filters.tool_call_id);
-  }
-  return fetchPage<RunStepRow>(tx.em, {
-    select: columns,
-    from: 'run_steps t',
-    where: where.join(' and '),
-    params,
-    order: [{ column: 't.id', type: 'uuid', descending: false }],
-    page,
-  });
+) {
+  return stepsOfRun(tx.em, { runId: run.id, workspaceId: run.workspace_id, kind, toolCallId }, page);
 }
 
 /** Returns the wire form of a step. */
 export function toRunStepView(row: RunStepRow) {
   return {
     id: row.id,
-    run_id: row.run_id,
+    run_id: row.runId,
     step: row.step,
     kind: row.kind,
     name: row.name,
     status: row.status,
     attempt: row.attempt,
-    message_id: row.message_id,
-    tool_call_id: row.tool_call_id,
-    child_run_id: row.child_run_id,
+    message_id: row.messageId,
+    tool_call_id: row.toolCallId,
+    child_run_id: row.childRunId,
     args: row.args,
-    output_preview: row.output_preview?.slice(0, 2_000).toWellFormed() ?? null,
+    output_preview: row.outputPreview?.slice(0, 2_000).toWellFormed() ?? null,
     error: row.error,
     retries: row.retries,
     usage: row.usage,
-    started_at: iso(row.started_at),
-    first_token_at: iso(row.first_token_at),
-    finished_at: iso(row.finished_at),
-    duration_ms: row.duration_ms,
-    trace_id: row.trace_id,
-    span_id: row.span_id,
+    started_at: iso(row.startedAt),
+    first_token_at: iso(row.firstTokenAt),
+    finished_at: iso(row.finishedAt),
+    duration_ms: row.durationMs,
+    trace_id: row.traceId,
+    span_id: row.spanId,
   };
 }

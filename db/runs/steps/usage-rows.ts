@@ -1,6 +1,23 @@
+import { now } from '../../expressions.ts';
+import { jsonb, jsonText, recordset, type JsonText } from '../../json-text.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { UsageTotals } from '../run-types.ts';
+
+interface RunUsage {
+  readonly runId: string;
+  readonly own: JsonText<UsageTotals>;
+  readonly subtree: JsonText<UsageTotals>;
+}
+
+const usageOfRun = prepared(({ runId, own, subtree }: ParametersOf<RunUsage>) =>
+  query
+    .updateTable('runs')
+    .set({ usageOwn: jsonb(own), usageSubtree: jsonb(subtree), updatedAt: now })
+    .where('id', '=', runId),
+);
 
 /** Writes what a run has cost so far, alone and with all runs below it. Goes with the next statement. */
 export async function writeUsage(
@@ -8,25 +25,36 @@ export async function writeUsage(
   runId: string,
   { own, subtree }: { readonly own: UsageTotals; readonly subtree: UsageTotals },
 ): Promise<void> {
-  await queueStatement(tx.em, 'update runs set usage_own = ?::jsonb, usage_subtree = ?::jsonb, updated_at = now() where id = ?', [
-    JSON.stringify(own),
-    JSON.stringify(subtree),
-    runId,
-  ]);
+  await queueStatement(tx.em, usageOfRun({ runId, own: jsonText(own), subtree: jsonText(subtree) }));
 }
 
-/** Writes what runs have cost with all runs below them. Goes with the next statement; sends none when there are no runs. */
-export async function writeSubtrees(
-  tx: TenantTransaction,
-  runs: readonly { readonly id: string; readonly subtree: UsageTotals }[],
-): Promise<void> {
-  if (runs.length === 0) return;
-  await queueStatement(
-    tx.em,
-    'update runs r set usage_subtree = n.subtree, updated_at = now() from jsonb_to_recordset(?::jsonb) as n(id uuid, subtree jsonb) where r.id = n.id',
-    [JSON.stringify(runs)],
-  );
+interface Subtree {
+  readonly id: string;
+  readonly subtree: UsageTotals;
 }
+
+const usageOfSubtrees = prepared(({ runs }: ParametersOf<{ readonly runs: JsonText<readonly Subtree[]> }>) =>
+  query
+    .updateTable('runs')
+    .from(recordset(runs, 'n', { id: 'uuid', subtree: 'jsonb' }))
+    .set(({ ref }) => ({ usageSubtree: ref('n.subtree'), updatedAt: now }))
+    .whereRef('runs.id', '=', 'n.id'),
+);
+
+/** Writes what runs have cost with all runs below them. Goes with the next statement; sends none when there are no runs. */
+export async function writeSubtrees(tx: TenantTransaction, runs: readonly Subtree[]): Promise<void> {
+  if (runs.length === 0) return;
+  await queueStatement(tx.em, usageOfSubtrees({ runs: jsonText(runs) }));
+}
+
+const usageOfStep = prepared(({ runId, step, usage }: ParametersOf<{ runId: string; step: number; usage: JsonText<UsageTotals> }>) =>
+  query
+    .updateTable('run_steps')
+    .set({ usage: jsonb(usage) })
+    .where('runId', '=', runId)
+    .where('step', '=', step)
+    .where('toolCallId', 'is', null),
+);
 
 /** Writes what a model step has cost. Goes with the next statement. */
 export async function writeStepUsage(
@@ -34,9 +62,5 @@ export async function writeStepUsage(
   { runId, step }: { readonly runId: string; readonly step: number },
   usage: UsageTotals,
 ): Promise<void> {
-  await queueStatement(tx.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [
-    JSON.stringify(usage),
-    runId,
-    step,
-  ]);
+  await queueStatement(tx.em, usageOfStep({ runId, step, usage: jsonText(usage) }));
 }

@@ -57,7 +57,7 @@ export async function addClientResults(tx: TenantTransaction, { runId, runs, res
   await settleStatuses(tx, runs, { lead });
   await addOutboxAll(
     tx,
-    [...new Set(due.map(({ call }) => call.run_id))].map((id) => ({
+    [...new Set(due.map(({ call }) => call.runId))].map((id) => ({
       message: { kind: 'workflow.signal', workflowId: workflowIds.run(id), signal: agentRunSignals.resultsAdded },
       dedupeKey: `results:${newId()}`,
     })),
@@ -66,8 +66,8 @@ export async function addClientResults(tx: TenantTransaction, { runId, runs, res
 
 function refuseUnawaited(call: CallState, end: CallOutcome, stored: StoredResult | undefined): void {
   const context = { tool_call_id: call.id };
-  if (call.client_owned && (call.state === 'ready' || call.state === 'executing') && isOpen(call)) return;
-  if (!call.client_owned || stored === undefined)
+  if (call.clientOwned && (call.state === 'ready' || call.state === 'executing') && isOpen(call)) return;
+  if (!call.clientOwned || stored === undefined)
     throw fail('state_conflict', { reason: 'not_awaited', detail: 'This call is not waiting for a result.', context });
 
   const isSame =
@@ -79,12 +79,12 @@ function refuseUnawaited(call: CallState, end: CallOutcome, stored: StoredResult
 function endOf(call: CallState, { status, output, message }: ClientResult): CallOutcome {
   const isText = typeof output === 'string';
   const text = isText ? output : output === undefined || output === null ? '' : JSON.stringify(output);
-  const isTooLong = text.length > call.response_max_chars;
-  const shown = isTooLong ? truncateText(text, call.response_max_chars) : (output ?? (status === 'succeeded' ? '' : null));
+  const isTooLong = text.length > call.responseMaxChars;
+  const shown = isTooLong ? truncateText(text, call.responseMaxChars) : (output ?? (status === 'succeeded' ? '' : null));
   const error =
     status === 'succeeded'
       ? null
-      : { code: 'upstream_status', message: messageOf(message, text, call.response_max_chars), retryable: false, reason: 'client_failed' };
+      : { code: 'upstream_status', message: messageOf(message, text, call.responseMaxChars), retryable: false, reason: 'client_failed' };
   return {
     state: status,
     result: {

@@ -76,12 +76,12 @@ export async function endCallBeside(
   if (!closed) return null;
 
   if (end.rest !== null) await keepWholeOutput(tx, call, end.rest);
-  await insertToolMessages(tx, { ...call, id: call.run_id }, [
-    { toolCallId: call.id, step: call.step, pos: call.message_pos + 1 + call.pos, content: contentOf(result) },
+  await insertToolMessages(tx, { ...call, id: call.runId }, [
+    { toolCallId: call.id, step: call.step, pos: call.messagePos + 1 + call.pos, content: contentOf(result) },
   ]);
   await closeToolStep(tx, call, end, result.error);
-  const frame = toolResultFrame({ id: call.run_id }, call.id, { ...result, durationMs: closed.duration_ms });
-  return { frame, hasWaits: closed.has_waits };
+  const frame = toolResultFrame({ id: call.runId }, call.id, { ...result, durationMs: closed.durationMs });
+  return { frame, hasWaits: closed.hasWaits };
 }
 
 /** Appends a call's result under the call's own scope, so that a try that was replaced can add nothing. */
@@ -102,13 +102,13 @@ function scopeOf(call: CallState, attempt: number) {
 export function executingFrame(call: CallState, deadline: string): FrameDraft {
   const identity = {
     toolCallId: call.id,
-    messageId: call.message_id,
-    toolId: call.tool_id,
+    messageId: call.messageId,
+    toolId: call.toolId,
     slug: call.slug,
     kind: call.kind,
     effect: call.effect,
     critical: call.critical,
-    clientOwned: call.client_owned,
+    clientOwned: call.clientOwned,
   };
   return toolCallFrame(identity, { phase: 'executing', deadline_at: deadline });
 }

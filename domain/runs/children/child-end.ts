@@ -26,10 +26,10 @@ export async function endChildCall(tx: TenantTransaction, call: CallState, child
   if (frame === null) return [];
   await writeChildUsage(tx, call, child);
   const parent = {
-    id: call.run_id,
-    organizationId: call.organization_id,
-    workspaceId: call.workspace_id,
-    conversationId: call.conversation_id,
+    id: call.runId,
+    organizationId: call.organizationId,
+    workspaceId: call.workspaceId,
+    conversationId: call.conversationId,
   };
   const files = child.output?.attachments ?? [];
   await shareWithRun(
@@ -37,7 +37,7 @@ export async function endChildCall(tx: TenantTransaction, call: CallState, child
     parent,
     files.map((file) => file.attachment_id),
   );
-  return [subAgentFrame(child, 'finished', { summary: summaryOf(child), usage: child.usage_subtree }), frame];
+  return [subAgentFrame(child, 'finished', { summary: summaryOf(child), usage: child.usageSubtree }), frame];
 }
 
 function summaryOf({ output }: ChildRun): string | null {
@@ -50,20 +50,20 @@ function endOf(call: CallState, child: ChildRun): CallOutcome {
   // The parent is ending and cancels the child with it.
   if (child.status === 'cancelled' || !isTerminal(child.status))
     return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
-  const state = child.finish_reason === 'timeout' ? 'timed_out' : 'failed';
+  const state = child.finishReason === 'timeout' ? 'timed_out' : 'failed';
   const result = resultWithoutOutput(state, faultOf(child));
-  return { state, result: { ...result, output: outputOf(call, child, call.response_max_chars), outputType: 'json' }, rest: null };
+  return { state, result: { ...result, output: outputOf(call, child, call.responseMaxChars), outputType: 'json' }, rest: null };
 }
 
 function succeeded(call: CallState, child: ChildRun): CallOutcome {
   const output = outputOf(call, child);
   const text = JSON.stringify(output);
-  const isTruncated = text.length > call.response_max_chars;
+  const isTruncated = text.length > call.responseMaxChars;
   return {
     state: 'succeeded',
     result: {
       status: 'succeeded',
-      output: isTruncated ? truncateText(text, call.response_max_chars) : output,
+      output: isTruncated ? truncateText(text, call.responseMaxChars) : output,
       outputType: isTruncated ? 'text' : 'json',
       truncated: isTruncated,
       cached: false,
@@ -119,13 +119,13 @@ function parsed(text: string | null): unknown {
 
 /** Why the call failed, in the codes of results, with the text that the agent had produced by then. */
 function faultOf(child: ChildRun): StepFault {
-  const isTimeout = child.finish_reason === 'timeout';
-  const why = child.error?.message ?? `it ended with ${child.finish_reason ?? child.status}`;
+  const isTimeout = child.finishReason === 'timeout';
+  const why = child.error?.message ?? `it ended with ${child.finishReason ?? child.status}`;
   const said = child.output?.text ? ` What it had said: ${truncateText(child.output.text, maxToldChars)}` : '';
   return {
     code: isTimeout ? 'timed_out' : 'tool_unavailable',
-    message: truncateText(`The agent ${child.agent_slug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),
+    message: truncateText(`The agent ${child.agentSlug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),
     retryable: child.error?.retryable ?? isTimeout,
-    reason: child.error?.reason ?? child.finish_reason,
+    reason: child.error?.reason ?? child.finishReason,
   };
 }

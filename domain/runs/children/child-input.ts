@@ -18,7 +18,7 @@ export async function inputOfCall(
 ): Promise<{ readonly input: RunInput } | { readonly fault: StepFault }> {
   const { task, input, attachments } = call.args;
   const ids = Array.isArray(attachments) ? [...new Set(attachments.map((id) => String(id).toLowerCase()))] : [];
-  const files = await filesOfCall(tx, call.run_id, ids);
+  const files = await filesOfCall(tx, call.runId, ids);
   if (files === null)
     return {
       fault: {

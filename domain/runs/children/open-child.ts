@@ -55,7 +55,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
   if (run.status === 'cancelling') return { kind: 'cancelling' };
   const call = await lockCall(tx, ask.runId, ask.toolCallId);
   if (!call || !isOpen(call)) return { kind: 'over' };
-  if (call.child_run_id !== null) return openedBefore(tx, { run, ancestors, call }, call.child_run_id);
+  if (call.childRunId !== null) return openedBefore(tx, { run, ancestors, call }, call.childRunId);
   if (run.is_frozen) return { kind: 'frozen' };
   if (call.state === 'recorded' || call.state === 'gated') return { kind: 'gated' };
 
@@ -70,7 +70,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
     await refuse(tx, { run, ancestors, call }, fault ?? unavailable);
     return { kind: 'over' };
   }
-  const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeout_s, descendants: below.get(run.id) ?? 0, now });
+  const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeoutS, descendants: below.get(run.id) ?? 0, now });
   const childRunId = newId();
   // The parent's stream names the child before the child's first frame.
   await claimForChild(tx, { run, call, delegate, childRunId, seconds: limits.max_duration_s });
@@ -116,7 +116,7 @@ export async function refuseChild(
 ): Promise<void> {
   const locked = await lockRunWithAncestors(tx, runId);
   const call = locked && (await lockCall(tx, runId, toolCallId));
-  if (locked && call && isOpen(call) && call.child_run_id === null) await refuse(tx, { ...locked, call }, fault);
+  if (locked && call && isOpen(call) && call.childRunId === null) await refuse(tx, { ...locked, call }, fault);
 }
 
 interface HeldCall {
@@ -143,7 +143,7 @@ async function openedBefore(tx: TenantTransaction, { call, ...runs }: HeldCall, 
   if (child !== null && !isTerminal(child.status))
     return {
       kind: 'child',
-      child: { runId: child.id, agentId: child.agent_id, organizationId: child.organization_id, workspaceId: child.workspace_id },
+      child: { runId: child.id, agentId: child.agentId, organizationId: child.organizationId, workspaceId: child.workspaceId },
       from: await readRestartPoint(tx.em, child.id),
     };
   if (child !== null) await settleStatus(tx, runs, { lead: [stateBatch(identityOf(runs.run), await endChildCall(tx, call, child))] });
@@ -166,9 +166,9 @@ async function claimForChild(tx: TenantTransaction, { run, call, delegate, child
   await openChildStep(tx, call, { attempt, childRunId });
   const child = {
     id: childRunId,
-    agent_id: delegate.agent_id,
-    agent_revision_id: delegate.revision_id,
-    parent_tool_call_id: call.id,
+    agentId: delegate.agent_id,
+    agentRevisionId: delegate.revision_id,
+    parentToolCallId: call.id,
     status: 'queued',
   } as const;
   const deadline = new Date(deadlineAt ?? followedTime(tx.em)).toISOString();
@@ -179,8 +179,8 @@ async function claimForChild(tx: TenantTransaction, { run, call, delegate, child
 async function causeOf(tx: TenantTransaction, run: RunState): Promise<StartCause> {
   const found = await readCause(tx, run.id);
   return {
-    rootEventId: found?.root_event_id ?? null,
-    eventDepth: found?.event_depth ?? 0,
+    rootEventId: found?.rootEventId ?? null,
+    eventDepth: found?.eventDepth ?? 0,
     untrusted: run.untrusted,
     maxEffect: run.max_effect,
     hops: found?.hops ?? 0,

@@ -54,8 +54,8 @@ const lost = { code: 'internal_error', message: 'The run was lost and could not 
 async function endWithChild(tx: TenantTransaction, { runId, toolCallId }: RunToolInput): Promise<void> {
   const locked = await lockRunWithAncestors(tx, runId);
   const call = locked && (await lockCall(tx, runId, toolCallId));
-  if (!locked || !call || !isOpen(call) || call.child_run_id === null) return;
-  const child = await readChild(tx, call.child_run_id);
+  if (!locked || !call || !isOpen(call) || call.childRunId === null) return;
+  const child = await readChild(tx, call.childRunId);
   if (child === null || !isTerminal(child.status)) return;
   const frames = await endChildCall(tx, call, child);
   await settleStatus(tx, locked, { lead: [stateBatch(identityOf(locked.run), frames)] });

@@ -74,7 +74,7 @@ export async function cancelLocked(
   );
   await announceEnds(tx, queued, { ...cancel, finishedAt });
   const ended = new Set(queued.map((run) => run.id));
-  const left = locked.conversations.filter(({ active_run_id: active }) => active !== null && ended.has(active)).map(({ id }) => id);
+  const left = locked.conversations.filter(({ activeRunId: active }) => active !== null && ended.has(active)).map(({ id }) => id);
   for (const id of left.length > 1 ? await withoutFreed(tx, left) : left) await activateNext(tx, id);
   await cancelDelayedStarts(tx, queued);
   return queued;

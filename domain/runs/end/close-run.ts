@@ -23,7 +23,7 @@ export async function closeCalls(tx: TenantTransaction, calls: readonly CallStat
 }
 
 async function closeCall(tx: TenantTransaction, call: CallState): Promise<readonly FrameDraft[]> {
-  const child = call.child_run_id === null ? null : await readChild(tx, call.child_run_id);
+  const child = call.childRunId === null ? null : await readChild(tx, call.childRunId);
   if (child !== null) return endChildCall(tx, call, child);
   const frame = await endCall(tx, call, null, cancelledEnd(call));
   return frame === null ? [] : [frame];

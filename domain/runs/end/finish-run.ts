@@ -56,7 +56,7 @@ export async function finishRun(tx: TenantTransaction, input: FinishRunInput): P
 
   const { batch, end } = await close(tx, { run, answers, calls, heads }, outcomeOf(run, input));
   await appendFrames(tx, [batch]);
-  if (conversation.active_run_id === run.id) await activateNext(tx, conversation.id);
+  if (conversation.activeRunId === run.id) await activateNext(tx, conversation.id);
   await followRunEnd(tx, run, end.status);
   return { more: false };
 }
@@ -92,7 +92,7 @@ async function close(
 ): Promise<{ batch: FrameBatch; end: FinishedRun }> {
   const results = await closeCalls(
     tx,
-    calls.filter((call) => call.run_id === run.id),
+    calls.filter((call) => call.runId === run.id),
   );
   const [open, output] = await Promise.all([openMessages(tx.em, run.id), readOutput(tx, run, ending)]);
   const messages = await closeMessages(tx, run, open, ending.status === 'cancelled' ? 'cancelled' : 'error');

@@ -16,7 +16,7 @@ export async function purgeRun(tx: TenantTransaction, runId: string): Promise<nu
   const tree = conversation ? await lockTree(tx, runId) : [];
   const root = tree.find((run) => run.id === runId);
   if (!root) throw fail('not_found');
-  if (root.parent_run_id !== null)
+  if (root.parentRunId !== null)
     throw fail('state_conflict', {
       reason: 'not_a_root_run',
       detail: 'A sub-agent’s run can only be purged with the run that it belongs to.',

@@ -32,9 +32,9 @@ export async function insertPassages(tx: TenantTransaction, run: RunState, text:
     role: 'system',
     origin: 'system',
     turn,
-    is_own: true,
+    isOwn: true,
     content: message.content,
-    provider_state: null,
+    providerState: null,
     calls: [],
     answers: null,
   };

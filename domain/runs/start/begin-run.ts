@@ -80,9 +80,9 @@ async function pin(
   return {
     manifest: {
       ...pins,
-      agent: { id: run.agent_id, slug: run.agent_slug, name: source.agent_name, description: source.agent_description },
-      workspace: { id: run.workspace_id, slug: source.workspace_slug, name: source.workspace_name, timezone: source.workspace_timezone },
-      revision: { id: run.agent_revision_id, number: source.revision_number },
+      agent: { id: run.agent_id, slug: run.agent_slug, name: source.agentName, description: source.agentDescription },
+      workspace: { id: run.workspace_id, slug: source.workspaceSlug, name: source.workspaceName, timezone: source.workspaceTimezone },
+      revision: { id: run.agent_revision_id, number: source.revisionNumber },
       persona: personaPin(source.persona),
       vars: variablesOf(document, run.input.json),
       hash: hashOfConfiguration(effective),

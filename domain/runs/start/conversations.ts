@@ -17,18 +17,18 @@ export async function activateNext(tx: TenantTransaction, conversationId: string
 
   const run = {
     runId: activated.id,
-    rootRunId: activated.root_run_id,
-    parentRunId: activated.parent_run_id,
-    organizationId: activated.organization_id,
-    workspaceId: activated.workspace_id,
-    path: pathOf(activated),
+    rootRunId: activated.rootRunId,
+    parentRunId: activated.parentRunId,
+    organizationId: activated.organizationId,
+    workspaceId: activated.workspaceId,
+    path: pathOf({ path: activated.path, agent_slug: activated.agentSlug }),
   };
   await appendFrames(tx, [stateBatch(run, [statusFrame({ status: 'queued', previous: 'queued' })])]);
   await addRunStart(tx, {
     id: activated.id,
-    organizationId: activated.organization_id,
-    workspaceId: activated.workspace_id,
-    agentId: activated.agent_id,
+    organizationId: activated.organizationId,
+    workspaceId: activated.workspaceId,
+    agentId: activated.agentId,
     source: activated.source,
   });
   return activated.id;

@@ -29,35 +29,35 @@ export async function admitRun(tx: TenantTransaction, runId: string): Promise<Ad
   const run = conversation && (await lockRun(tx, runId));
   const delayed = run && (await readDelayed(tx, runId));
   if (!conversation || !run || !delayed) return { isDone: true };
-  if (delayed.due_in_ms > 0) return { isDone: false, dueInMs: delayed.due_in_ms };
+  if (delayed.dueInMs > 0) return { isDone: false, dueInMs: delayed.dueInMs };
 
-  const { active_run_id: activeRunId } = conversation;
+  const { activeRunId } = conversation;
   if (activeRunId === null) {
     await enqueueRun(tx, { run, conversation }, lastPlace(conversation));
     await activateNext(tx, conversation.id);
     return { isDone: true };
   }
-  if (delayed.on_busy === 'reject') {
+  if (delayed.onBusy === 'reject') {
     await endBusy(tx, run, activeRunId);
     return { isDone: true };
   }
-  if (conversation.queue_length >= limitQueue) return { isDone: false, dueInMs: fullLineMs };
+  if (conversation.queueLength >= limitQueue) return { isDone: false, dueInMs: fullLineMs };
 
   // It is a run already, so its input can't join another run.
-  const answer = await answerBusy(tx, conversation, delayed.on_busy === 'steer' ? 'enqueue' : delayed.on_busy);
+  const answer = await answerBusy(tx, conversation, delayed.onBusy === 'steer' ? 'enqueue' : delayed.onBusy);
   if (answer.kind !== 'line') throw new Error('a delayed run has no other place');
   await enqueueRun(tx, { run, conversation }, answer.line);
   await appendFrames(tx, [
     stateBatch(identityOf(run), [statusFrame({ status: 'queued', previous: 'queued', queuePosition: answer.line.position })]),
   ]);
   if (answer.supersedes === null) return { isDone: true };
-  const cancel = { policy: policyOf(delayed.on_busy), reason: 'superseded', isSuperseded: true };
+  const cancel = { policy: policyOf(delayed.onBusy), reason: 'superseded', isSuperseded: true };
   await cancelAndClose(tx, { ...answer.supersedes, runIds: [activeRunId] }, cancel);
   return { isDone: true };
 }
 
 function lastPlace(conversation: ConversationRow): WaitingPosition {
-  return { kind: 'line', queueNo: conversation.next_queue_no, position: conversation.queue_length + 1, isFirst: false };
+  return { kind: 'line', queueNo: conversation.nextQueueNo, position: conversation.queueLength + 1, isFirst: false };
 }
 
 /** Ends a run that must not wait, at the point where it would have begun; its question is discarded. */

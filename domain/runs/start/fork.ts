@@ -11,7 +11,7 @@ export async function readFork(tx: TenantTransaction, run: ForkedRun, messageId:
     throw invalid('/fork_at_message_id', 'reference', 'The conversation has no such message up to this run.', { kind: 'message' });
 
   const { role, content, turn, pos } = point;
-  const found = await readBefore(tx, run.conversation_id, { turn, pos, isIncluded: role !== 'user' });
+  const found = await readBefore(tx, run.conversationId, { turn, pos, isIncluded: role !== 'user' });
   return { role, content, ...renumbered(wholeTurns(found).toReversed()) };
 }
 

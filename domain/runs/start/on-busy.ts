@@ -18,7 +18,7 @@ export type BusyAnswer =
  * `conversation_queue_full`, both with `active_run_id`.
  */
 export async function answerBusy(tx: TenantTransaction, conversation: ConversationRow, onBusy: OnBusy): Promise<BusyAnswer> {
-  const activeRunId = conversation.active_run_id;
+  const activeRunId = conversation.activeRunId;
   if (activeRunId === null) throw new Error('a conversation that is not busy');
   switch (onBusy) {
     case 'reject':
@@ -59,7 +59,7 @@ export function conversationBusy(activeRunId: string): Failure {
 
 function lastInQueue(conversation: ConversationRow, activeRunId: string): WaitingPosition {
   refuseFull(conversation, activeRunId);
-  return { kind: 'line', queueNo: conversation.next_queue_no, position: conversation.queue_length + 1, isFirst: false };
+  return { kind: 'line', queueNo: conversation.nextQueueNo, position: conversation.queueLength + 1, isFirst: false };
 }
 
 async function firstInLine(tx: TenantTransaction, conversation: ConversationRow, activeRunId: string): Promise<WaitingPosition> {
@@ -67,7 +67,7 @@ async function firstInLine(tx: TenantTransaction, conversation: ConversationRow,
   return { kind: 'line', queueNo: await firstQueueNo(tx, conversation), position: 1, isFirst: true };
 }
 
-function refuseFull({ queue_length: length }: ConversationRow, activeRunId: string): void {
+function refuseFull({ queueLength: length }: ConversationRow, activeRunId: string): void {
   if (length < limitQueue) return;
   throw fail('state_conflict', {
     reason: 'conversation_queue_full',

@@ -93,7 +93,7 @@ async function place(batch: Batch, start: StartRun, target: StartTarget): Promis
   const conversation = session === null ? null : (conversations.get(session) ?? null);
   if (start.startAfter && start.startAfter > now)
     return write(batch, draftOf(start, target, { conversation, session, at, line: { kind: 'delayed' } }));
-  if (conversation === null || conversation.active_run_id === null)
+  if (conversation === null || conversation.activeRunId === null)
     return write(batch, draftOf(start, target, { conversation, session, at, line: { kind: 'active' } }));
 
   // The active run may be an earlier start of this batch: its cap has to be written before this start is decided.
@@ -108,12 +108,12 @@ async function place(batch: Batch, start: StartRun, target: StartTarget): Promis
   if (answer.supersedes === null) return queued;
 
   await announce(batch);
-  const runIds = [conversation.active_run_id];
+  const runIds = [conversation.activeRunId];
   const cancel = { policy: policyOf(start.onBusy), reason: 'superseded', isSuperseded: true };
   batch.ended.push(...(await cancelLocked(tx, { ...answer.supersedes, runIds }, cancel)));
   const moved = await lockConversation(tx, conversation.id);
   if (session !== null && moved !== null) conversations.set(session, moved);
-  return { run: await readRun(tx, run.id), admission: moved?.active_run_id === run.id ? 'started' : 'queued' };
+  return { run: await readRun(tx, run.id), admission: moved?.activeRunId === run.id ? 'started' : 'queued' };
 }
 
 interface Placing {
@@ -131,13 +131,13 @@ function draftOf(start: StartRun, target: StartTarget, { conversation, session, 
   return {
     id: start.id ?? newId(),
     messageId: newId(),
-    conversation: conversation ?? { id: newId(), active_run_id: null, queue_length: 0, next_queue_no: 1, turn_no: 0, persona_slug: null },
+    conversation: conversation ?? { id: newId(), activeRunId: null, queueLength: 0, nextQueueNo: 1, turnNo: 0, personaSlug: null },
     isNewConversation: conversation === null,
     line,
     session,
     target,
     start: attachments.length === 0 ? start : { ...start, input: { ...start.input, attachments } },
-    personaSlug: start.personaSlug ?? conversation?.persona_slug ?? target.defaultPersonaSlug,
+    personaSlug: start.personaSlug ?? conversation?.personaSlug ?? target.defaultPersonaSlug,
     limits: limitsOfRun(start.limits, target.limits),
     usage: noUsage(start.currency),
     at,
@@ -161,13 +161,13 @@ async function write({ tx, conversations, made }: Batch, run: Draft): Promise<St
 /** The conversation as the insert has left it. */
 function afterwards(run: NewRun): ConversationRow {
   const { id, line } = run;
-  const conversation = { ...run.conversation, persona_slug: conversationPersonaOf(run) ?? run.conversation.persona_slug };
+  const conversation = { ...run.conversation, personaSlug: conversationPersonaOf(run) ?? run.conversation.personaSlug };
   if (line.kind === 'delayed') return conversation;
-  if (line.kind === 'active') return { ...conversation, active_run_id: id, turn_no: conversation.turn_no + 1 };
+  if (line.kind === 'active') return { ...conversation, activeRunId: id, turnNo: conversation.turnNo + 1 };
   return {
     ...conversation,
-    queue_length: conversation.queue_length + 1,
-    next_queue_no: conversation.next_queue_no + (line.isFirst ? 0 : 1),
+    queueLength: conversation.queueLength + 1,
+    nextQueueNo: conversation.nextQueueNo + (line.isFirst ? 0 : 1),
   };
 }
 

@@ -45,12 +45,12 @@ export async function retryRun(
   const run = conversation ? await readEnded(tx, runId) : null;
   if (!run) throw fail('not_found');
   if (!isTerminal(run.status)) throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
-  if (run.binding_id !== null)
+  if (run.bindingId !== null)
     throw fail('state_conflict', {
       reason: 'is_review',
       detail: 'A review cannot be retried. Start another review of the pull request instead.',
     });
-  if (!run.has_agent) throw agentInactive();
+  if (!run.hasAgent) throw agentInactive();
   return ask.fork === null ? replaceTurn(tx, run, { ask, by }) : forkAt(tx, run, { fork: ask.fork, ask, by });
 }
 
@@ -60,7 +60,7 @@ async function replaceTurn(
   { ask, by }: { readonly ask: RetryAsk; readonly by: RetryStarter },
 ): Promise<StartedRun> {
   // The parent run has already used this turn.
-  if (run.parent_run_id !== null)
+  if (run.parentRunId !== null)
     throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A sub-agent’s run can be forked, but not retried.' });
   if (await hasMovedOn(tx, run))
     throw fail('state_conflict', { reason: 'conversation_moved_on', detail: 'The conversation has continued since. Fork it instead.' });
@@ -68,10 +68,10 @@ async function replaceTurn(
   const { attachments = [], ...input } = run.input;
   return startRun(tx, {
     ...startOf(run, ask, by),
-    sessionKey: run.session_key,
+    sessionKey: run.sessionKey,
     input,
     attachmentIds: await usableFiles(tx, attachments),
-    continued: { conversationId: run.conversation_id, retryOfRunId: run.id },
+    continued: { conversationId: run.conversationId, retryOfRunId: run.id },
   });
 }
 
@@ -94,7 +94,7 @@ async function forkAt(tx: TenantTransaction, run: EndedRun, { fork, ask, by }: F
     attachmentIds,
     continued: { conversationId, retryOfRunId: run.id, forkedAtMessageId: fork.messageId, firstPos: point.copied.length },
   });
-  await copyMessages(tx, { id, conversationId, organizationId: run.organization_id, workspaceId: run.workspace_id }, point.copied);
+  await copyMessages(tx, { id, conversationId, organizationId: run.organizationId, workspaceId: run.workspaceId }, point.copied);
   return started;
 }
 
@@ -106,31 +106,31 @@ async function askedAt(tx: TenantTransaction, point: ForkPoint) {
 
 /** What both kinds of retry take from the old run. */
 function startOf(run: EndedRun, ask: RetryAsk, by: RetryStarter) {
-  const { subject_kind: kind, subject_id: id } = run;
+  const { subjectKind: kind, subjectId: id } = run;
   return {
     ...by,
-    workspaceId: run.workspace_id,
+    workspaceId: run.workspaceId,
     defaultWorkspaceId: null,
-    agent: { id: run.agent_id },
-    revisionId: ask.revision === 'pinned' ? run.agent_revision_id : null,
-    personaSlug: run.persona_slug,
+    agent: { id: run.agentId },
+    revisionId: ask.revision === 'pinned' ? run.agentRevisionId : null,
+    personaSlug: run.personaSlug,
     subject: kind === null || id === null ? null : { kind, id },
     onBusy: ask.onBusy,
     limits: { ...askedLimits(run), ...ask.limits },
     metadata: run.metadata,
     // A retry may do no more than the run was allowed, and its input is trusted no more than before.
     cause: {
-      rootEventId: run.root_event_id,
-      eventDepth: run.event_depth,
+      rootEventId: run.rootEventId,
+      eventDepth: run.eventDepth,
       untrusted: run.untrusted,
-      maxEffect: run.max_effect,
+      maxEffect: run.maxEffect,
       hops: run.hops,
     },
   };
 }
 
 /** The limits that the run was started with, without those of its revision: another revision has its own. */
-function askedLimits({ limits, revision_limits: revision }: EndedRun): RunLimitsDraft {
+function askedLimits({ limits, revisionLimits: revision }: EndedRun): RunLimitsDraft {
   const own = limitsOfRun({}, revision);
   return Object.fromEntries(Object.entries(limits).filter(([name, value]) => Reflect.get(own, name) !== value));
 }

@@ -30,39 +30,39 @@ export async function resolveStarts(tx: TenantTransaction, starts: readonly Star
 }
 
 function placeOf(found: TargetRow | undefined): StartScope | null {
-  const { organization_id: organizationId = null, workspace_id: workspaceId = null } = found ?? {};
+  const { organizationId = null, workspaceId = null } = found ?? {};
   return organizationId === null || workspaceId === null ? null : { organizationId, workspaceId };
 }
 
 /** Returns what a start resolved to; throws for the first reference that did not resolve. */
 function targetOf(start: StartRun, found: FoundTarget | undefined, named: NamedThings): StartTarget {
-  if (!found || found.chosen_id === null) throw workspaceRequired();
+  if (!found || found.chosenId === null) throw workspaceRequired();
   const place = placeOf(found);
   if (place === null) throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
   named.refusePlace();
 
-  if (found.agent_id === null || found.agent_slug === null) {
+  if (found.agentId === null || found.agentSlug === null) {
     const slug = 'slug' in start.agent ? start.agent.slug : null;
     throw invalid(slug === null ? '/agent_id' : '/agent_slug', 'reference', 'The agent does not exist in this workspace.', {
       kind: 'agent',
       slug,
     });
   }
-  if (start.revisionId !== null && found.revision_id === null)
+  if (start.revisionId !== null && found.revisionId === null)
     throw invalid('/revision_id', 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
-  if (start.personaSlug !== null && !found.has_persona)
+  if (start.personaSlug !== null && !found.hasPersona)
     throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: start.personaSlug });
-  if (found.revision_id === null || found.limits === null || found.variables === null) throw agentInactive();
+  if (found.revisionId === null || found.limits === null || found.variables === null) throw agentInactive();
   return {
     ...place,
-    agentId: found.agent_id,
-    agentSlug: found.agent_slug,
-    revisionId: found.revision_id,
+    agentId: found.agentId,
+    agentSlug: found.agentSlug,
+    revisionId: found.revisionId,
     limits: found.limits,
     variables: found.variables,
-    defaultPersonaSlug: found.default_persona_slug,
-    inactiveReason: found.frozen_reason,
-    isAgentActive: found.is_agent_active === true,
+    defaultPersonaSlug: found.defaultPersonaSlug,
+    inactiveReason: found.frozenReason,
+    isAgentActive: found.isAgentActive === true,
     liveRuns: found.liveRuns,
     model: found.model,
     spending: found.spending,

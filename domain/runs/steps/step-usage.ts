@@ -73,8 +73,8 @@ export function usageFrame(result: StepCall & { readonly model: string }, totals
   };
 }
 
-function budgetPart({ period, limit, spent, reserved, pct, is_crossed }: BudgetState) {
-  return { period, limit: money(limit), spent: money(spent), reserved: money(reserved), pct, threshold_crossed: is_crossed };
+function budgetPart({ period, limit, spent, reserved, pct, isCrossed }: BudgetState) {
+  return { period, limit: money(limit), spent: money(spent), reserved: money(reserved), pct, threshold_crossed: isCrossed };
 }
 
 function sourceOf(run: RunState, step: number, attempt: number): UsageSource {

@@ -14,10 +14,9 @@ import {
   isStored,
   nextPosition,
   insertAssistantMessage,
-  insertCalls,
-  insertRefusedSteps,
   countStep,
 } from '../../../db/runs/steps/stored-step.ts';
+import { insertCalls, insertRefusedSteps } from '../../../db/runs/steps/asked-calls.ts';
 
 /**
  * Stores a complete model step: message, calls, usage, step row; `append` writes its frames in the same transaction. Returns `fenced` when a later try has
@@ -40,7 +39,13 @@ export async function storeModelStep(
   const refused = result.calls.filter((call) => call.refusal !== null);
   await insertToolMessages(
     tx,
-    run,
+    {
+      id: run.id,
+      organizationId: run.organization_id,
+      workspaceId: run.workspace_id,
+      conversationId: run.conversation_id,
+      turnNo: run.turn_no,
+    },
     refused.map((call) => refusalMessage(call, result, pos)),
   );
   await insertRefusedSteps(tx, run, result, refused);

@@ -8,9 +8,9 @@ const message = (role: HistoryMessage['role'], text: string, more: Partial<Histo
   role,
   origin: role === 'user' ? 'user' : 'model',
   turn: 1,
-  is_own: false,
+  isOwn: false,
   content: [{ type: 'text', text }],
-  provider_state: null,
+  providerState: null,
   calls: [],
   answers: null,
   ...more,
@@ -21,7 +21,7 @@ const conversation = (turns: number) => [
     message('user', `question ${turn} ${'q'.repeat(980)}`, { turn }),
     message('assistant', `answer ${turn} ${'a'.repeat(980)}`, { turn }),
   ]).flat(),
-  message('user', 'now', { turn: turns, is_own: true }),
+  message('user', 'now', { turn: turns, isOwn: true }),
 ];
 const room = (on_overflow: ContextRules['on_overflow'], maxTokens: number, more: Partial<ContextBudget> = {}): ContextBudget => ({
   rules: { max_input_tokens: null, keep_last_turns: 20, on_overflow },
@@ -93,15 +93,15 @@ const answers = (n: number) => ({
 /** A step of the run itself: one call and its result. */
 const step = (n: number, result = `result ${n} ${'r'.repeat(4_000)}`) => [
   message('assistant', '', {
-    is_own: true,
+    isOwn: true,
     turn: 5,
     calls: [{ tool_call_id: `id${n}`, provider_call_id: `c${n}`, slug: 's', args: {} }],
   }),
-  message('tool', result, { is_own: true, turn: 5, answers: answers(n) }),
+  message('tool', result, { isOwn: true, turn: 5, answers: answers(n) }),
 ];
 
 test('a run whose own results take too much loses the oldest of them, and calls keep their answers', () => {
-  const own = [message('user', 'now', { is_own: true, turn: 5 }), ...step(1), ...step(2), ...step(3)];
+  const own = [message('user', 'now', { isOwn: true, turn: 5 }), ...step(1), ...step(2), ...step(3)];
 
   const fitted = fitHistory(own, room('drop_oldest', 3_000));
 
@@ -115,7 +115,7 @@ test('a run whose own results take too much loses the oldest of them, and calls 
 
 test('short results are not taken out, which would only make the prompt longer', () => {
   const own = [
-    message('user', 'now '.repeat(400), { is_own: true, turn: 5 }),
+    message('user', 'now '.repeat(400), { isOwn: true, turn: 5 }),
     ...step(1, 'ok'),
     ...step(2, 'ok'),
     ...step(3),
@@ -133,11 +133,11 @@ const tokens = (list: readonly HistoryMessage[]) =>
 const wordy = (n: number, chars = 3_000): HistoryMessage[] => {
   const call = { tool_call_id: `id${n}`, provider_call_id: `c${n}`, slug: 's', args: { to: 'disk', body: `${n}`.padEnd(chars, 'a') } };
   return [
-    message('assistant', `step ${n} `.padEnd(chars, 't'), { is_own: true, turn: 5, calls: [call] }),
-    message('tool', 'ok', { is_own: true, turn: 5, answers: { ...answers(n), ...call, truncated: false } }),
+    message('assistant', `step ${n} `.padEnd(chars, 't'), { isOwn: true, turn: 5, calls: [call] }),
+    message('tool', 'ok', { isOwn: true, turn: 5, answers: { ...answers(n), ...call, truncated: false } }),
   ];
 };
-const question = message('user', 'now', { is_own: true, turn: 5 });
+const question = message('user', 'now', { isOwn: true, turn: 5 });
 
 test('a window of 4,000 tokens takes twenty steps with arguments of 3 KB: the old ones are shortened with a note, the newest stays whole', () => {
   const steps = Array.from({ length: 20 }, (_, n) => wordy(n, 1_500));

@@ -19,7 +19,7 @@ afterAll(async () => {
   await pool.close();
 });
 
-const common = { origin: 'model', turn: 1, is_own: true, provider_state: null, calls: [], answers: null } as const;
+const common = { origin: 'model', turn: 1, isOwn: true, providerState: null, calls: [], answers: null } as const;
 const call = { tool_call_id: 'id1', provider_call_id: 'k1', slug: 'look_up', args: {} };
 
 /** A step of a run that has made one call, which ended so. */

@@ -95,7 +95,7 @@ test('deny_pending leaves alone what is answered at the same moment, and the mes
       body: { kind: 'message', text: 'Stop that.', deny_pending: true },
     });
     await withAdmin(tree.world.api.database.adminUrl, (admin) => {
-      const sql = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'with asked as%'`;
+      const sql = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'with "asked" as%'`;
       return until(async () => (await admin.query(sql)).rowCount === 1);
     });
     await resolveApprovals(tx, { runId, resolutions, by, ...asAnybody });

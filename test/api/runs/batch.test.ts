@@ -120,7 +120,7 @@ test('a hundred starts refer to what they need in at most six statements, and co
   const reads = statements.filter((sql) => /^\s*(with|select)/i.test(sql) && !/insert|update|set_config|gate_|append_frames/.test(sql));
   expect(reads.length).toBeLessThanOrEqual(6);
   // Beside one statement a run: the note, reads, and what opens and ends the transaction.
-  const others = statements.filter((sql) => !/insert into runs|gate_|from "outbox"|update "outbox"/.test(sql));
+  const others = statements.filter((sql) => !/insert into "runs"|gate_|from "outbox"|update "outbox"/.test(sql));
   expect(others.length).toBeLessThanOrEqual(12);
 });
 
@@ -224,6 +224,6 @@ test('a batch and a cancel of many meet the same conversations in one order: nei
   });
 
   expect([cancelled.body.cancelled, started.body.created]).toEqual([2, 2]);
-  expect(statements.filter((sql) => /insert into conversations/.test(sql))).toHaveLength(1);
-  expect(statements.filter((sql) => /from conversations c[^]*order by c.id for no key update/.test(sql))).toHaveLength(1);
+  expect(statements.filter((sql) => /insert into "conversations"/.test(sql))).toHaveLength(1);
+  expect(statements.filter((sql) => /from "conversations" [^]*order by "id" for no key update/.test(sql))).toHaveLength(1);
 });

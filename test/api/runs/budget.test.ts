@@ -30,7 +30,7 @@ test('POST /runs takes 6 or 7 statements, begin and commit among them, and one m
   ];
 
   const beginSettingsCommit = 3;
-  const isCountOfLiveRuns = (sql: string) => sql.includes('as live_runs');
+  const isCountOfLiveRuns = (sql: string) => sql.includes('as "liveRuns"');
   expect(all.map((sent) => sent.filter((sql) => !isCountOfLiveRuns(sql)).length + beginSettingsCommit)).toEqual([6, 7, 7]);
 });
 

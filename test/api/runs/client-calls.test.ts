@@ -91,7 +91,7 @@ test('results for one run or for three lock and settle in the same few statement
   const taken = async (work: () => Promise<{ status: number }>) => {
     statements.length = 0;
     expect((await work()).status).toBe(202);
-    return statements.filter((sql) => /for no key update of r|jsonb_agg\(w\)/.test(sql)).length;
+    return statements.filter((sql) => /for no key update of "r"|jsonb_agg\(w\)/.test(sql)).length;
   };
 
   const one = await taken(() => give(alone.runId, [result(alone.callIds[0] ?? '')]));

@@ -61,7 +61,7 @@ test('few live runs are counted once a second, many at each start', async () => 
     statements.length = 0;
     const answers = [];
     for (let n = 0; n < 8; n++) answers.push(await start());
-    return { answers, counted: statements.filter((sql) => sql.includes('as live_runs')).length };
+    return { answers, counted: statements.filter((sql) => sql.includes('as "liveRuns"')).length };
   };
 
   const few = await counts();

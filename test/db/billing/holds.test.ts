@@ -129,7 +129,7 @@ test('a key that holds already is the same reservation, and one call settles onc
     spent: '0.700000000',
     reserved: '0.000000000',
     pct: 70,
-    is_crossed: true,
+    isCrossed: true,
     crossed: 'warning',
   };
   expect(settled.flat()).toMatchObject([told]);
@@ -143,7 +143,7 @@ test('a cost above the estimate is counted in full, told for the metric, and the
   await place.reserve({ callKey, estimate: '0.2' });
   const settled = await settle(place, callKey, '1.5');
 
-  expect(settled).toMatchObject([{ above_estimate: '1.300000000' }]);
+  expect(settled).toMatchObject([{ aboveEstimate: '1.300000000' }]);
   expect(await place.reserve({ estimate: '0.000000001' })).toEqual({ outcome: 'full', fullAt: 'day' });
   expect(await place.windows()).toMatchObject([{ spent: '1.500000000', reserved: '0.000000000' }]);
 });

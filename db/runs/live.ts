@@ -1,0 +1,6 @@
+import { literals } from '../expressions.ts';
+import { literal } from '../literal.ts';
+
+/** In the text of a query, so that the partial indexes of queued and of live runs serve. */
+export const queued = literal('queued');
+export const liveStatuses = literals('queued', 'running', 'waiting', 'cancelling');
