@@ -1,6 +1,6 @@
 import { followedTime } from './database-clock.ts';
 import { type Selectable, sql } from 'kysely';
-import { activeOrigin, originText } from '../ports/telemetry/origin.ts';
+import { activeOriginText } from '../ports/telemetry/origin.ts';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import { newId } from './ids.ts';
 import { prepared, type ParametersOf } from './prepared.ts';
@@ -106,8 +106,8 @@ export function outboxRow(tx: TenantTransaction, { message, dedupeKey }: OutboxD
 /** Adds the trace in which a start is written, so that its workflow continues it. */
 function traced(message: OutboxMessage): OutboxMessage {
   if (message.kind !== 'workflow.start') return message;
-  const origin = activeOrigin();
-  return origin === null ? message : { ...message, trace: originText(origin) };
+  const trace = activeOriginText();
+  return trace === undefined ? message : { ...message, trace };
 }
 
 const withdraw = prepared(({ dedupeKeys }: ParametersOf<{ readonly dedupeKeys: readonly string[] }>) =>

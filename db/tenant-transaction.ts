@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { EndedRun } from '../workflows/contracts/runs/ended-run.ts';
 import type { Measurement } from '../workflows/contracts/measurements.ts';
 import type { Actor, TenantSettings } from './caller.ts';
 
@@ -21,6 +22,8 @@ export interface Outgoing {
   readonly revoked: string[];
   /** Measurements that this process counts once the transaction has committed. */
   readonly measurements: Measurement[];
+  /** Runs that the transaction has ended, for their spans. */
+  readonly endedRuns: EndedRun[];
 }
 
 /** One database transaction in one tenant: its entity manager, the tenant whose rows it may see, the actor, and what leaves after the commit. */

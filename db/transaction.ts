@@ -196,7 +196,7 @@ export async function sweep<R>(db: Databases, work: (em: SqlEntityManager) => Pr
 }
 
 export function emptyOutgoing(): Outgoing {
-  return { frames: [], outboxIds: [], cancelledRunIds: [], erasedRunIds: [], revoked: [], measurements: [] };
+  return { frames: [], outboxIds: [], cancelledRunIds: [], erasedRunIds: [], revoked: [], measurements: [], endedRuns: [] };
 }
 
 async function retried<R>(attempt: () => Promise<R>): Promise<R> {
@@ -265,5 +265,6 @@ function taken(outgoing: Outgoing): Outgoing {
     erasedRunIds: outgoing.erasedRunIds.splice(0),
     revoked: outgoing.revoked.splice(0),
     measurements: outgoing.measurements.splice(0),
+    endedRuns: outgoing.endedRuns.splice(0),
   };
 }

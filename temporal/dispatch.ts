@@ -6,6 +6,7 @@ import { topmostLiveRun } from '../db/runs/start/restart-run.ts';
 import { sweep } from '../db/transaction.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
 import type { Outgoing } from '../db/tenant-transaction.ts';
+import { recordRunSpan } from '../ports/telemetry/run-trace.ts';
 import type { Measurement } from '../workflows/contracts/measurements.ts';
 import { isRunStart, isWakeUp } from '../workflows/contracts/outbox.ts';
 import { runIdOf } from '../workflows/contracts/queues.ts';
@@ -39,8 +40,9 @@ export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Prom
   const pace = createPace();
   const wake = createWakeUps((row) => sendRow(deps, row));
 
-  return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds, measurements }) => {
+  return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds, measurements, endedRuns }) => {
     for (const measurement of measurements) measure(measurement);
+    for (const run of endedRuns) recordRunSpan(run);
     publisher.publish(frames);
     publisher.notifyCancelled(cancelledRunIds);
     publisher.erase(erasedRunIds);

@@ -28,20 +28,20 @@ export async function postMessage(
 ): Promise<TryOutcome> {
   try {
     return await inSpan({ name: 'POST', kind: 'client', attributes: postAttributes(url) }, async (span) => {
-    const answer = await egress.open({
-      method: 'POST',
-      url,
-      headers: withTraceparent({ 'content-type': 'application/json', ...headers }),
-      body,
-      policy,
-      redirects: 0,
-      headersTimeoutMs: tryLimitMs,
-      signal: deadlineIn(tryLimitMs),
-    });
-    answer.body.destroy();
-    span.setAttribute(attribute.status, answer.status);
-    if (answer.status >= 400) failSpan(span, String(answer.status));
-    return judge(answer.status, retryAfterOf(answer.headers['retry-after'], new Date()));
+      const answer = await egress.open({
+        method: 'POST',
+        url,
+        headers: withTraceparent({ 'content-type': 'application/json', ...headers }),
+        body,
+        policy,
+        redirects: 0,
+        headersTimeoutMs: tryLimitMs,
+        signal: deadlineIn(tryLimitMs),
+      });
+      answer.body.destroy();
+      span.setAttribute(attribute.status, answer.status);
+      if (answer.status >= 400) failSpan(span, String(answer.status));
+      return judge(answer.status, retryAfterOf(answer.headers['retry-after'], new Date()));
     });
   } catch (error) {
     return failed(errorOf(error));

@@ -17,7 +17,7 @@ import { onFailedTry, StepWaiting } from './faults/failed-try.ts';
 import { withPassages } from './prompt/inject-passages.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './prompt/json-answer.ts';
 import { measureCall } from './usage/measure-call.ts';
-import { tryAttributes, usageOf, type ModelTry } from './model-try.ts';
+import { spanOf, usageOf, type ModelTry } from './model-try.ts';
 import { announceCall } from './usage/lost-call.ts';
 import { withOpenTry, type OpenTry } from './open-try.ts';
 import { holdCost, type OpenHold } from './usage/spend.ts';
@@ -64,12 +64,7 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
       resultTool: request.json?.mode === 'tool' ? resultToolSlug : null,
       json: request.json?.mode ?? null,
     };
-    collected = await measureCall(
-      deps,
-      request,
-      () => collectStep(streamModelStep(deps, request), sink),
-      tryAttributes(modelTry),
-    );
+    collected = await measureCall(deps, request, () => collectStep(streamModelStep(deps, request), sink), spanOf(modelTry));
     for (const warning of [...(collected.finish.warnings ?? []), ...emptyWarning(collected)])
       deps.log.warn({ run_id: modelTry.opened.run.id, step: modelTry.step, model: modelTry.model.id, warning }, 'odd answer of a model');
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });

@@ -4,6 +4,7 @@ import { readTerms, type CallTerms } from '../../db/billing/budgets/terms.ts';
 import { openModelStep, type OpenedStep, type StepClaim, type StepToOpen } from '../../domain/runs/steps/model-steps.ts';
 import { lostEntries } from '../../db/runs/steps/retries.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { newStepSpan } from '../../ports/telemetry/origin.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -36,10 +37,11 @@ export async function claimTry(deps: ActivityDeps, runId: string, step: number, 
 /** One transaction, with the current prices and the budgets that apply to the call. */
 function claimOver(
   deps: ActivityDeps,
-  { runId, step, over, model: first }: Required<StepToOpen> & { readonly model: string | null },
+  { runId, step, over, model: first }: Required<Omit<StepToOpen, 'span'>> & { readonly model: string | null },
 ): Promise<ClaimedTry | Extract<StepClaim, { kind: 'held' }>> {
   return transactAsRun(deps, runId, async (tx) => {
-    const claimed = await openModelStep(tx, { runId, step, over });
+    const span = newStepSpan();
+    const claimed = await openModelStep(tx, { runId, step, over, span });
     if (claimed.kind !== 'open') return claimed;
     const opened = first === null ? claimed : withModel(claimed, first);
     if (lostEntries(opened.retries) >= maxLostTries) throw workerLost();
@@ -51,7 +53,7 @@ function claimOver(
       approvedIn(tx, opened),
     ]);
     refuseUnpriced(deps, model, terms);
-    return { kind: 'try' as const, modelTry: { opened, step, model, terms, startedAt: terms.at, callsMade, approved } };
+    return { kind: 'try' as const, modelTry: { opened, span, step, model, terms, startedAt: terms.at, callsMade, approved } };
   });
 }
 

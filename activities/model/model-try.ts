@@ -1,16 +1,19 @@
-import type { Attributes } from '@opentelemetry/api';
 import type { CallTerms } from '../../db/billing/budgets/terms.ts';
 import { callKey } from '../../db/billing/ledger/call-key.ts';
 import type { ModelUsage } from '../../db/billing/ledger/usage.ts';
 import type { OpenedStep } from '../../domain/runs/steps/model-steps.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
 import { ownAttribute } from '../../ports/telemetry/conventions.ts';
+import type { StepSpan } from '../../ports/telemetry/origin.ts';
 import type { ActivityDeps } from '../deps.ts';
+import type { ChatSpan } from './usage/measure-call.ts';
 import { ledgerTokens, type TokenUsage } from './usage/usage.ts';
 
 /** A claimed try of a model step: everything that the call and its bookkeeping need. */
 export interface ModelTry {
   readonly opened: OpenedStep;
+  /** Its span, which the step's row names; null: nothing is traced. */
+  readonly span: StepSpan | null;
   readonly step: number;
   readonly model: ResolvedModel;
   /** The model's prices, and whether the call has to pass the budget check. */
@@ -27,9 +30,12 @@ export function callKeyOf({ opened, step }: ModelTry): string {
   return callKey('run', opened.run.id, step, opened.attempt);
 }
 
-/** What a span says of the try: the step's rows are found by it. */
-export function tryAttributes({ opened, step }: ModelTry): Attributes {
-  return { [ownAttribute.runId]: opened.run.id, [ownAttribute.step]: step, [ownAttribute.attempt]: opened.attempt };
+/** Returns the id of the try's span, and the attributes by which its rows are found. */
+export function spanOf({ opened, span, step }: ModelTry): ChatSpan {
+  return {
+    ...(span === null ? {} : { spanId: span.spanId }),
+    attributes: { [ownAttribute.runId]: opened.run.id, [ownAttribute.step]: step, [ownAttribute.attempt]: opened.attempt },
+  };
 }
 
 /** The call's ledger entry, in disjoint buckets. */

@@ -9,7 +9,7 @@ import { onFailedTry, StepWaiting } from './faults/failed-try.ts';
 import { formatNotice, jsonAnswerOf, parseJson, resultToolOf } from './prompt/json-answer.ts';
 import { announceCall } from './usage/lost-call.ts';
 import { measureCall } from './usage/measure-call.ts';
-import { tryAttributes, usageOf, type ModelTry } from './model-try.ts';
+import { spanOf, usageOf, type ModelTry } from './model-try.ts';
 import { withOpenTry, type OpenTry } from './open-try.ts';
 import { cleanJson } from './wire/plain-text.ts';
 import { defaultModelSettings } from './prompt/prompt.ts';
@@ -71,7 +71,7 @@ async function makeTry(deps: ActivityDeps, question: OwnQuestion, { claimed, wri
     await announceCall(deps, modelTry, { messageId, request });
     // A call that has not left costs nothing.
     abort.signal.throwIfAborted();
-    const asked = await measureCall(deps, request, () => collect(deps, request), tryAttributes(modelTry));
+    const asked = await measureCall(deps, request, () => collect(deps, request), spanOf(modelTry));
     ({ finish } = asked);
     const value = asked.value;
     if (value === undefined) throw new UnreadableAnswer(finish);

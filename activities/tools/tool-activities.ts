@@ -12,7 +12,7 @@ import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-polic
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../workflows/contracts/runs/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { spanIdOf } from '../../ports/telemetry/origin.ts';
+import { newStepSpan, type StepSpan } from '../../ports/telemetry/origin.ts';
 import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import { attribute, ownAttribute } from '../../ports/telemetry/conventions.ts';
 import { failSpan, genAiName, inSpan } from '../../ports/telemetry/spans.ts';
@@ -44,6 +44,8 @@ export function createToolActivities(deps: ActivityDeps): Pick<AgentRunActivitie
 interface ClaimedCall {
   readonly call: CallState;
   readonly attempt: number;
+  /** Its span, which the step's row names; null: nothing is traced. */
+  readonly span: StepSpan | null;
   readonly tool: RunTool | null;
   readonly policy: EgressPolicy;
 }
@@ -76,7 +78,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
 
     const { call, attempt } = claimed;
     const signal = lease === null ? abort.signal : AbortSignal.any([abort.signal, lease.signal]);
-    const outcome = await measured(deps, call, () => execute(deps, executor, claimed, signal)).catch(async (error: unknown) => {
+    const outcome = await measured(deps, claimed, () => execute(deps, executor, claimed, signal)).catch(async (error: unknown) => {
       if (abort.cause() === 'cancelled') throw runCancelled();
       if (abort.cause() === 'shutdown')
         await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'shutdown', code: null }));
@@ -165,17 +167,27 @@ async function claimIn(
 
   const tools = call.manifest === null ? [] : await readRunTools(tx, call.manifest);
   const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, call.organizationId) };
-  const attempt = await claimCall(tx, call);
-  return { call, attempt, tool: tools.find((tool) => tool.slug === call.slug) ?? null, policy };
+  const span = newStepSpan();
+  const attempt = await claimCall(tx, call, span);
+  return { call, attempt, span, tool: tools.find((tool) => tool.slug === call.slug) ?? null, policy };
 }
 
 /** Measures the duration and outcome of an execution, as metrics and as a span `execute_tool`. */
-async function measured({ metrics }: ActivityDeps, call: CallState, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+async function measured(
+  { metrics }: ActivityDeps,
+  { call, span: named }: ClaimedCall,
+  work: () => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const startedAt = performance.now();
   let ended = 'aborted';
   try {
     return await inSpan(
-      { name: genAiName('execute_tool', call.slug), kind: 'internal', ids: { spanId: spanIdOf(call.id) }, attributes: callAttributes(call) },
+      {
+        name: genAiName('execute_tool', call.slug),
+        kind: 'internal',
+        attributes: callAttributes(call),
+        ...(named === null ? {} : { ids: { spanId: named.spanId } }),
+      },
       async (span) => {
         const outcome = await work();
         ended = outcome.status === 'succeeded' ? 'ok' : outcome.error.code;
@@ -194,7 +206,7 @@ function callAttributes(call: CallState): Attributes {
     [attribute.toolName]: call.slug,
     [attribute.toolType]: 'function',
     [attribute.toolCallId]: call.id,
-    [ownAttribute.runId]: call.run_id,
+    [ownAttribute.runId]: call.runId,
     [ownAttribute.step]: call.step,
   };
 }

@@ -40,7 +40,8 @@ export function endRequestSpan(request: FastifyRequest, status: FastifyReply['st
   const { operation, caller } = request.state ?? {};
   span.setAttribute(attribute.status, status);
   if (operation) span.setAttribute(ownAttribute.operation, operation.operationId);
-  if (caller && caller.kind !== 'nobody' && caller.organizationId !== null) span.setAttribute(ownAttribute.organizationId, caller.organizationId);
+  if (caller && caller.kind !== 'nobody' && caller.organizationId !== null)
+    span.setAttribute(ownAttribute.organizationId, caller.organizationId);
   if (status >= 500) failSpan(span, String(status));
   span.end();
 }

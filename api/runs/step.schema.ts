@@ -46,8 +46,8 @@ export const RunStepView = closed(
     first_token_at: nullable(Timestamp),
     finished_at: nullable(Timestamp),
     duration_ms: nullable(integer()),
-    trace_id: nullable(text(32, { description: 'W3C trace id of the step. Always null: steps are not traced yet.' })),
-    span_id: nullable(text(16, { description: 'W3C span id of the step. Always null: steps are not traced yet.' })),
+    trace_id: nullable(text(32, { description: 'W3C trace id of the step; null where nothing is traced' })),
+    span_id: nullable(text(16, { description: 'W3C span id of the last try of the step; null where nothing is traced' })),
   },
   { $id: 'RunStepView', description: 'A model call or tool call of a run' },
 );

@@ -36,7 +36,13 @@ function selectState(from: QueryCreator<Tables> = query) {
     .select(['r.reviewPullRequestId as review_pull_request_id', 'r.createdByKind as created_by_kind', 'r.createdById as created_by_id'])
     .select(['r.createdByActingUserId as created_by_acting_user_id', 'r.cancelPolicy as cancel_policy', 'r.isSuperseded as is_superseded'])
     .select(['r.waitingOn as waiting_on', 'r.waitingUntil as waiting_until', 'r.waitingSince as waiting_since', 'r.waitedMs as waited_ms'])
-    .select(['r.pendingApprovals as pending_approvals', 'r.maxEffect as max_effect', 'r.untrusted', 'r.retryOfRunId as retry_of_run_id'])
+    .select([
+      'r.pendingApprovals as pending_approvals',
+      'r.maxEffect as max_effect',
+      'r.untrusted',
+      'r.retryOfRunId as retry_of_run_id',
+      'r.trace',
+    ])
     .select(['r.turnNo as turn_no', 'r.input', 'r.limits', 'r.manifest', 'r.usageOwn as usage_own', 'r.usageSubtree as usage_subtree'])
     .select([
       'r.activatedAt as activated_at',

@@ -70,6 +70,8 @@ const schema = defineEntity({
     parentRunId: uuidColumn().strictNullable(),
     parentToolCallId: uuidColumn().strictNullable(),
     retryOfRunId: uuidColumn().strictNullable(),
+    /** The trace in which it was started, as text (`ports/telemetry/origin.ts`); null: it was not traced, or nobody's trace started it. */
+    trace: p.text().strictNullable(),
     forkedAtMessageId: uuidColumn().strictNullable(),
     triggerId: uuidColumn().strictNullable(),
     evaluationRunId: uuidColumn().strictNullable(),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { context, isSpanContextValid, trace, TraceFlags, type Context } from '@opentelemetry/api';
 
 /**
@@ -33,9 +33,27 @@ export function activeOrigin(): TraceOrigin | null {
   return { traceId: span.traceId, spanId: span.spanId, isSampled: (span.traceFlags & TraceFlags.SAMPLED) !== 0 };
 }
 
+/** Returns the trace and span that are active here as text; undefined where nothing is traced. */
+export function activeOriginText(): string | undefined {
+  const origin = activeOrigin();
+  return origin === null ? undefined : originText(origin);
+}
+
+/** Trace and span of a step, as its row names them. */
+export interface StepSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** Returns a span for a try of a step, below what is active here; null where nothing is recorded. Its id is known before it starts, for the step's row. */
+export function newStepSpan(): StepSpan | null {
+  const origin = activeOrigin();
+  return origin?.isSampled ? { traceId: origin.traceId, spanId: randomBytes(8).toString('hex') } : null;
+}
+
 /**
- * Returns the id of the span of a run or tool call: derived from its own id, so that every process knows the parent of its spans, also when that span ends
- * days later in another process.
+ * Returns the id of the span of a run: derived from its own id, so that every process knows the parent of its spans, although that one ends
+ * later, perhaps days later and in another process.
  */
 export function spanIdOf(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 16);

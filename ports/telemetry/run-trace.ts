@@ -1,7 +1,9 @@
-import { context } from '@opentelemetry/api';
-import { contextOf, spanIdOf, traceIdOf, type TraceOrigin } from './origin.ts';
+import { context, ROOT_CONTEXT, type Attributes } from '@opentelemetry/api';
 import { runIdOf } from '../../workflows/contracts/queues.ts';
-import { isTracing, samplesTrace } from './spans.ts';
+import type { EndedRun } from '../../workflows/contracts/runs/ended-run.ts';
+import { attribute, ownAttribute } from './conventions.ts';
+import { contextOf, parseOrigin, spanIdOf, traceIdOf, type TraceOrigin } from './origin.ts';
+import { failSpan, genAiName, isTracing, samplesTrace, startSpan } from './spans.ts';
 
 /** Returns the origin of a run that nobody's trace started: a trace of its own, recorded or not as the sampler decides. Null where nothing is traced. */
 export function rootOrigin(runId: string): TraceOrigin | null {
@@ -20,4 +22,38 @@ export function inTraceOf<R>(workflowId: string, trace: TraceOrigin | null, work
   const origin = trace ?? (runId === null ? null : rootOrigin(runId));
   const spanId = runId === null ? (origin?.spanId ?? null) : spanIdOf(runId);
   return origin === null || spanId === null ? work() : context.with(contextOf({ ...origin, spanId }), work);
+}
+
+/** Records the span of a run that has ended, `invoke_agent`, from its start to its end. */
+export function recordRunSpan(run: EndedRun): void {
+  const origin = parseOrigin(run.trace) ?? rootOrigin(run.runId);
+  if (!isTracing() || origin === null) return;
+  const { traceId, spanId } = origin;
+  const span = startSpan({
+    name: genAiName('invoke_agent', run.agentSlug),
+    kind: 'internal',
+    ids: { traceId, spanId: spanIdOf(run.runId) },
+    parent: spanId === null ? ROOT_CONTEXT : contextOf({ ...origin, spanId }),
+    startTime: run.startedAt,
+    attributes: attributesOf(run),
+  });
+  if (run.errorCode !== null) failSpan(span, run.errorCode);
+  span.end(run.finishedAt);
+}
+
+function attributesOf({ tokens, ...run }: EndedRun): Attributes {
+  return {
+    [attribute.operation]: 'invoke_agent',
+    [attribute.agentId]: run.agentId,
+    [attribute.agentName]: run.agentSlug,
+    [attribute.agentVersion]: run.revisionId,
+    [attribute.conversationId]: run.conversationId,
+    [attribute.inputTokens]: tokens.input + tokens.cached_read + tokens.cached_write,
+    [attribute.outputTokens]: tokens.output + tokens.reasoning,
+    [ownAttribute.organizationId]: run.organizationId,
+    [ownAttribute.workspaceId]: run.workspaceId,
+    [ownAttribute.runId]: run.runId,
+    [ownAttribute.source]: run.source,
+    [ownAttribute.finishReason]: run.finishReason,
+  };
 }

@@ -43,16 +43,18 @@ export function startSdk({ settings, process: processName, version, log }: Traci
       generateTraceId: () => givenIds().traceId ?? random.generateTraceId(),
       generateSpanId: () => givenIds().spanId ?? random.generateSpanId(),
     },
-    resource: defaultResource().merge(detectResources({ detectors: [envDetector] })).merge(
-      resourceFromAttributes(
-        {
-          [attribute.serviceName]: `${settings.serviceName}-${processName}`,
-          [attribute.serviceVersion]: version,
-          [attribute.serviceInstance]: `${hostname()}:${process.pid}`,
-        },
-        { schemaUrl },
+    resource: defaultResource()
+      .merge(detectResources({ detectors: [envDetector] }))
+      .merge(
+        resourceFromAttributes(
+          {
+            [attribute.serviceName]: `${settings.serviceName}-${processName}`,
+            [attribute.serviceVersion]: version,
+            [attribute.serviceInstance]: `${hostname()}:${process.pid}`,
+          },
+          { schemaUrl },
+        ),
       ),
-    ),
     spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis: 1_000 })],
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
@@ -60,7 +62,8 @@ export function startSdk({ settings, process: processName, version, log }: Traci
   trace.setGlobalTracerProvider(provider);
   useSampling(
     (traceId) =>
-      sampler.shouldSample(ROOT_CONTEXT, traceId, 'invoke_agent', SpanKind.INTERNAL, {}, []).decision === SamplingDecision.RECORD_AND_SAMPLED,
+      sampler.shouldSample(ROOT_CONTEXT, traceId, 'invoke_agent', SpanKind.INTERNAL, {}, []).decision ===
+      SamplingDecision.RECORD_AND_SAMPLED,
   );
   return { close: () => provider.shutdown() };
 }

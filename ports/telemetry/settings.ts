@@ -1,7 +1,18 @@
 import Type, { type Static } from 'typebox';
 
-const url = Type.String({ pattern: '^https?://[^\\s?#]+$', maxLength: 2_048, description: 'an http or https URL without query or fragment' });
-const samplers = ['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'] as const;
+const url = Type.String({
+  pattern: '^https?://[^\\s?#]+$',
+  maxLength: 2_048,
+  description: 'an http or https URL without query or fragment',
+});
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
 
 /**
  * OpenTelemetry's own variables (the parts on SDK and OTLP exporter of its specification). Headers and resource attributes are read by the exporter and the

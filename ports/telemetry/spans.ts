@@ -1,4 +1,14 @@
-import { context, propagation, SpanKind, SpanStatusCode, trace, type Attributes, type Context, type Span, type TimeInput } from '@opentelemetry/api';
+import {
+  context,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type TimeInput,
+} from '@opentelemetry/api';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { attribute, type GenAiOperation } from './conventions.ts';
 import { withIds, type SpanIds } from './ids.ts';
@@ -36,7 +46,9 @@ const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: Span
 /** Starts a span. */
 export function startSpan({ name, kind, attributes, ids = {}, parent = context.active(), startTime }: SpanStart): Span {
   const tracer = trace.getTracer('longhaul');
-  return withIds(ids, () => tracer.startSpan(name, { kind: kinds[kind], attributes, ...(startTime === undefined ? {} : { startTime }) }, parent));
+  return withIds(ids, () =>
+    tracer.startSpan(name, { kind: kinds[kind], attributes, ...(startTime === undefined ? {} : { startTime }) }, parent),
+  );
 }
 
 /** Runs `work` in a span that ends with it. An error marks the span with its class; its message may hold texts of a tenant and is left out. */

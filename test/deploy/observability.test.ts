@@ -18,9 +18,9 @@ interface Alert {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-const rules = (parse(readFileSync(join(root, 'deploy/prometheus/longhaul.rules.yaml'), 'utf8')) as { groups: { rules: Alert[] }[] }).groups.flatMap(
-  (group) => group.rules,
-);
+const rules = (
+  parse(readFileSync(join(root, 'deploy/prometheus/longhaul.rules.yaml'), 'utf8')) as { groups: { rules: Alert[] }[] }
+).groups.flatMap((group) => group.rules);
 
 interface Panel {
   readonly title: string;
@@ -58,7 +58,9 @@ function faultsOf(expr: string): string[] {
 
 /** Labels that are grouped by or named in a legend, of which the expression's metrics have none. */
 function strangeLabels(expr: string, template = ''): string[] {
-  const names = [...expr.matchAll(/[a-z_]+/g)].flatMap(([word]) => metrics.get(word) ?? metrics.get(word.replace(/_(?:bucket|sum|count)$/, '')) ?? []);
+  const names = [...expr.matchAll(/[a-z_]+/g)].flatMap(
+    ([word]) => metrics.get(word) ?? metrics.get(word.replace(/_(?:bucket|sum|count)$/, '')) ?? [],
+  );
   const known = new Set([...added, ...names.flatMap(({ labels }) => labels)]);
   const asked = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(',').map((label) => label.trim()));
   const shown = [...template.matchAll(/\{\{ ?(?:\$labels\.)?(\w+) ?\}\}/g)].map(([, label = '']) => label);

@@ -31,7 +31,9 @@ export function parsePage(page: string, contentType: string): Family[] {
     ? 'prometheus_client.openmetrics.parser'
     : 'prometheus_client.parser';
   const packages = { requirements: 'prometheus.requirements.txt', folder: 'prometheus-client-0.26.0' };
-  const families = JSON.parse(runPython(program, { ...packages, args: [parser], input: page })) as (Family & { samples: (Sample & { value: string })[] })[]; // the program above writes it
+  const families = JSON.parse(runPython(program, { ...packages, args: [parser], input: page })) as (Family & {
+    samples: (Sample & { value: string })[];
+  })[]; // the program above writes it
   return families.map((family) => ({ ...family, samples: family.samples.map((sample) => ({ ...sample, value: Number(sample.value) })) }));
 }
 

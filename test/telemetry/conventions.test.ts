@@ -7,7 +7,7 @@ import { originText, parseOrigin, spanIdOf, traceIdOf } from '../../ports/teleme
 
 const root = join(import.meta.dirname, '../..');
 const genAi = readFileSync(join(root, 'test/contract/genai-attributes.txt'), 'utf8').split('\n');
-const general = new Set(Object.values(semantic).filter((value) => typeof value === 'string'));
+const general = new Set<string>(Object.values(semantic).filter((value) => typeof value === 'string'));
 /** In the conventions for MCP, which are part of those for GenAI. */
 const ofMcp = ['mcp.method.name'];
 
@@ -22,9 +22,18 @@ test('every attribute that a span may have is one of the conventions that the fi
 });
 
 test('no attribute holds a text of a tenant', () => {
-  const texts = ['gen_ai.system_instructions', 'gen_ai.input.messages', 'gen_ai.output.messages', 'gen_ai.retrieval.query.text', 'url.full', 'url.query'];
+  const texts = [
+    'gen_ai.system_instructions',
+    'gen_ai.input.messages',
+    'gen_ai.output.messages',
+    'gen_ai.retrieval.query.text',
+    'url.full',
+    'url.query',
+  ];
 
-  expect(Object.values(attribute).filter((name) => texts.includes(name) || name.startsWith('gen_ai.tool.call.arg') || name.endsWith('.result'))).toEqual([]);
+  expect(
+    Object.values(attribute).filter((name) => texts.includes(name) || name.startsWith('gen_ai.tool.call.arg') || name.endsWith('.result')),
+  ).toEqual([]);
 });
 
 test('docs/telemetry.md names the versions of the conventions and our own attributes', () => {

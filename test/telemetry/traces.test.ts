@@ -69,7 +69,12 @@ test('a run is one trace below the request that started it: the run, its model c
   expect(Number(request.attributes['http.response.status_code'])).toBe(202);
 
   const whole = only(spans, /^invoke_agent agent-/);
-  expect(whole).toMatchObject({ service: 'longhaul-worker-runs', spanId: spanIdOf(run.id), parentSpanId: request.spanId, status: 'STATUS_CODE_UNSET' });
+  expect(whole).toMatchObject({
+    service: 'longhaul-worker-runs',
+    spanId: spanIdOf(run.id),
+    parentSpanId: request.spanId,
+    status: 'STATUS_CODE_UNSET',
+  });
   expect(whole.attributes).toMatchObject({
     'gen_ai.operation.name': 'invoke_agent',
     'longhaul.run.id': run.id,
@@ -80,7 +85,11 @@ test('a run is one trace below the request that started it: the run, its model c
 
   const chats = spans.filter((span) => span.name.startsWith('chat '));
   expect(chats.map(({ parentSpanId }) => parentSpanId)).toEqual([whole.spanId, whole.spanId]);
-  expect(chats[0]?.attributes).toMatchObject({ 'gen_ai.operation.name': 'chat', 'gen_ai.response.finish_reasons': ['tool_calls'], 'longhaul.run.id': run.id });
+  expect(chats[0]?.attributes).toMatchObject({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.response.finish_reasons': ['tool_calls'],
+    'longhaul.run.id': run.id,
+  });
   const executed = only(spans, /^execute_tool /);
   expect(executed).toMatchObject({ name: `execute_tool ${name}`, parentSpanId: whole.spanId });
   for (const span of [...chats, executed]) {
@@ -103,13 +112,18 @@ test('no span holds a text of the tenant or a secret; the exports carry the head
   expect(text).toContain('invoke_agent');
   expect(text).not.toContain(canary);
   expect(text).not.toContain(stack.tenant.serviceKey.plaintext);
-  expect(collector.headers.at(-1)).toMatchObject({ 'x-collector-key': 'secret-of-the-collector', 'content-type': 'application/x-protobuf' });
+  expect(collector.headers.at(-1)).toMatchObject({
+    'x-collector-key': 'secret-of-the-collector',
+    'content-type': 'application/x-protobuf',
+  });
 });
 
 test('a run that nobody traces has the trace of its own id; one whose caller does not sample is not recorded', async () => {
   const agent = await makeAgent(stack, []);
   const unsampled = idOf(32);
-  const silent = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Hush.' }] }), { headers: { traceparent: traceparent(unsampled, idOf(16), '00') } });
+  const silent = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Hush.' }] }), {
+    headers: { traceparent: traceparent(unsampled, idOf(16), '00') },
+  });
   await endOf(watchRun(stack, silent.id));
 
   const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Loud.' }] }), { headers: { traceparent: 'nonsense' } });
@@ -123,7 +137,7 @@ test('a run that nobody traces has the trace of its own id; one whose caller doe
 });
 
 test('a run whose worker is killed in the middle stays one trace, and a failed tool has its code', async () => {
-  const tool = writeTool(slugOf('killed'), effects, { effect: 'read', is_idempotent: true });
+  const tool = writeTool(slugOf('killed'), effects, { effect: 'read' });
   const name = String(tool['slug']);
   const agent = await makeAgent(stack, [tool]);
   const traceId = idOf(32);
@@ -135,7 +149,9 @@ test('a run whose worker is killed in the middle stays one trace, and a failed t
     await stack.start('worker-runs');
   };
   const missing = { tool_calls: [{ name, arguments: { n: 1 } }] };
-  const run = await startRun(stack, agent.id, scripted({ steps: [missing, { text: 'Done.' }] }), { headers: { traceparent: traceparent(traceId, idOf(16)) } });
+  const run = await startRun(stack, agent.id, scripted({ steps: [missing, { text: 'Done.' }] }), {
+    headers: { traceparent: traceparent(traceId, idOf(16)) },
+  });
   await endOf(watchRun(stack, run.id));
   effects.onEffect = null;
   const spans = await traceOf(traceId, run.id);

@@ -63,7 +63,7 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     place,
     reconciler,
     send: (outboxIds) =>
-      dispatch({ frames: [], cancelledRunIds: [], erasedRunIds: [], revoked: [], measurements: [], outboxIds: [...outboxIds] }),
+      dispatch({ frames: [], cancelledRunIds: [], erasedRunIds: [], revoked: [], measurements: [], endedRuns: [], outboxIds: [...outboxIds] }),
     metrics,
     admin,
     age: async (runId, interval) => {

@@ -6,19 +6,30 @@ import type { ActivityDeps } from '../../deps.ts';
 import { ModelError, reasonOf } from '../faults/errors.ts';
 import type { ModelFinish, ModelStepRequest } from '../step.ts';
 
-/** Makes one model call and records its duration and outcome, as metrics and as a span `chat`. `about`: further attributes of the span. */
+/** What the caller knows of the span of its call. */
+export interface ChatSpan {
+  readonly spanId?: string;
+  readonly attributes: Attributes;
+}
+
+/** Makes one model call and records its duration and outcome, as metrics and as a span `chat`. */
 export async function measureCall<R extends { readonly finish: ModelFinish }>(
   { metrics }: Pick<ActivityDeps, 'metrics'>,
   request: ModelStepRequest,
   call: () => Promise<R>,
-  about: Attributes = {},
+  { spanId, attributes }: ChatSpan = { attributes: {} },
 ): Promise<R> {
   const { model } = request;
   const startedAt = performance.now();
   let outcome = 'ok';
   try {
     return await inSpan(
-      { name: genAiName('chat', model.name), kind: 'client', attributes: { ...requestAttributes(model, request), ...about } },
+      {
+        name: genAiName('chat', model.name),
+        kind: 'client',
+        attributes: { ...requestAttributes(model, request), ...attributes },
+        ...(spanId === undefined ? {} : { ids: { spanId } }),
+      },
       async (span) => {
         const answered = await call();
         span.setAttributes(answerAttributes(answered.finish));

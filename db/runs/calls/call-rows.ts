@@ -1,3 +1,4 @@
+import type { StepSpan } from '../../../ports/telemetry/origin.ts';
 import { sql } from 'kysely';
 import type { ToolCallState } from '../../../workflows/contracts/runs/runs.ts';
 import { clockTime, literals, msSince, now } from '../../expressions.ts';
@@ -59,11 +60,23 @@ interface NewStep extends CallOfRow {
   readonly messageId: string;
   readonly args: JsonText<Record<string, unknown>>;
   readonly attempt: number;
+  readonly traceId: string | null;
+  readonly spanId: string | null;
 }
 
-function newStepOf(call: CallState, attempt: number): NewStep {
+function newStepOf(call: CallState, attempt: number, span: StepSpan | null = null): NewStep {
   const { step, slug: name, messageId } = call;
-  return { ...callOfRow(call), id: newId(), step, name, messageId, args: jsonText(call.args), attempt };
+  return {
+    ...callOfRow(call),
+    id: newId(),
+    step,
+    name,
+    messageId,
+    args: jsonText(call.args),
+    attempt,
+    traceId: span?.traceId ?? null,
+    spanId: span?.spanId ?? null,
+  };
 }
 
 const none = sql.lit(null);
@@ -85,8 +98,8 @@ function stepValues(p: ParametersOf<NewStep>) {
     usage: none,
     inFlight: none,
     firstTokenAt: none,
-    traceId: none,
-    spanId: none,
+    traceId: p.traceId,
+    spanId: p.spanId,
     startedAt: clockTime,
     createdAt: now,
   };
@@ -186,15 +199,18 @@ const openedStep = prepared((p: ParametersOf<NewStep>) =>
     .insertInto('run_steps')
     .values({ ...stepValues(p), kind: 'tool', status: 'running', outputPreview: none, error: none, finishedAt: none, durationMs: none })
     .onConflict((conflict) =>
-      conflict
-        .columns(['runId', 'step', 'toolCallId'])
-        .doUpdateSet(({ ref }) => ({ attempt: ref('excluded.attempt'), retries: retriesWithLost })),
+      conflict.columns(['runId', 'step', 'toolCallId']).doUpdateSet(({ ref }) => ({
+        attempt: ref('excluded.attempt'),
+        retries: retriesWithLost,
+        traceId: ref('excluded.traceId'),
+        spanId: ref('excluded.spanId'),
+      })),
     ),
 );
 
 /** Opens the step of a call for a try, or takes it over from the previous try. Goes with the next statement. */
-export async function openToolStep(tx: TenantTransaction, call: CallState, attempt: number): Promise<void> {
-  await queueStatement(tx.em, openedStep(newStepOf(call, attempt)));
+export async function openToolStep(tx: TenantTransaction, call: CallState, attempt: number, span: StepSpan | null): Promise<void> {
+  await queueStatement(tx.em, openedStep(newStepOf(call, attempt, span)));
 }
 
 interface EndedCall {

@@ -1,3 +1,4 @@
+import { activeOriginText } from '../../../ports/telemetry/origin.ts';
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import { jsonText } from '../../json-text.ts';
 import { outboxRow } from '../../outbox.ts';
@@ -105,6 +106,7 @@ function runValues(run: NewRun) {
     activatedAt: isActive(run) ? run.at : null,
     hardDeadlineAt: isActive(run) ? new Date(run.at.getTime() + hardDeadlineDays * dayMs) : null,
     createdAt: run.at,
+    trace: activeOriginText(),
   };
 }
 

@@ -140,6 +140,7 @@ function lineageColumns(p: Parameters) {
     parentToolCallId: p.parentToolCallId ?? none,
     lineage: p.lineage ?? sql<string[]>`'{}'`,
     retryOfRunId: p.retryOfRunId ?? none,
+    trace: p.trace ?? none,
     forkedAtMessageId: p.forkedAtMessageId ?? none,
     rootEventId: p.rootEventId ?? none,
     ...{ depth, eventDepth, untrusted, maxEffect, hops },

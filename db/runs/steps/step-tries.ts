@@ -1,3 +1,4 @@
+import type { StepSpan } from '../../../ports/telemetry/origin.ts';
 import { type Expression, type NotNull, sql } from 'kysely';
 import type { RetryCause } from '../../streams/frame.schema.ts';
 import { clockTime, msSince, now } from '../../expressions.ts';
@@ -70,6 +71,8 @@ interface NewTry extends ModelStep {
   readonly workspaceId: string;
   readonly name: string;
   readonly over: number | null;
+  readonly traceId: string | null;
+  readonly spanId: string | null;
 }
 
 const newTry = prepared((p: ParametersOf<NewTry>) =>
@@ -87,6 +90,8 @@ const newTry = prepared((p: ParametersOf<NewTry>) =>
       status: sql.lit('running'),
       attempt: sql.lit(1),
       retries: noRetries,
+      traceId: p.traceId,
+      spanId: p.spanId,
       startedAt: clockTime,
       createdAt: now,
     }),
@@ -103,6 +108,8 @@ const newTry = prepared((p: ParametersOf<NewTry>) =>
           durationMs: null,
           startedAt: clockTime,
           retries: retriesWithLost,
+          traceId: p.traceId,
+          spanId: p.spanId,
         }))
         .where(({ eb, or, ref }) =>
           or([
@@ -124,7 +131,11 @@ const newTry = prepared((p: ParametersOf<NewTry>) =>
  * Claims a step for a new try. Returns null where an earlier try has stored the step, or holds it and is not `over`. A try with an entry in `retries` has
  * reported its outcome.
  */
-export function claimStep(tx: TenantTransaction, run: RunState, { step, over }: { readonly step: number; readonly over: number | null }) {
+export function claimStep(
+  tx: TenantTransaction,
+  run: RunState,
+  { step, over, span }: { readonly step: number; readonly over: number | null; readonly span: StepSpan | null },
+) {
   return row(
     tx.em,
     newTry({
@@ -135,6 +146,8 @@ export function claimStep(tx: TenantTransaction, run: RunState, { step, over }: 
       step,
       name: run.manifest?.models[0] ?? 'model',
       over,
+      traceId: span?.traceId ?? null,
+      spanId: span?.spanId ?? null,
     }),
   );
 }

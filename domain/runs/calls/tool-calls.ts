@@ -1,3 +1,4 @@
+import type { StepSpan } from '../../../ports/telemetry/origin.ts';
 import { followedTime } from '../../../db/database-clock.ts';
 import { appendFrames, type FrameBatch } from '../../../db/streams/append.ts';
 import type { AttachmentPart, ContentBlock } from '../../../db/streams/frame-parts.schema.ts';
@@ -34,10 +35,10 @@ export async function recordRetry(
  * Claims a try of a call, in a commit of its own before any effect: ready → executing, attempt raised, frame written. From here on only a repeatable call may
  * be executed again.
  */
-export async function claimCall(tx: TenantTransaction, call: CallState): Promise<number> {
+export async function claimCall(tx: TenantTransaction, call: CallState, span: StepSpan | null = null): Promise<number> {
   const attempt = call.attempt + 1;
   const deadlineAt = await writeClaim(tx, call.id, attempt);
-  await openToolStep(tx, call, attempt);
+  await openToolStep(tx, call, attempt, span);
   const deadline = new Date(deadlineAt ?? followedTime(tx.em)).toISOString();
   await appendFrames(tx, [{ ...scopeOf(call, attempt), batch: 1, frames: [executingFrame(call, deadline)] }]);
   return attempt;

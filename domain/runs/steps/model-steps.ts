@@ -1,3 +1,4 @@
+import type { StepSpan } from '../../../ports/telemetry/origin.ts';
 import { appendFrames, stateBatch, type RetryNotice } from '../../../db/streams/append.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import type { PromptSkill } from '../../../db/agents/effective/instructions.ts';
@@ -48,10 +49,12 @@ export interface StepToOpen {
   readonly step: number;
   /** The try from which the step may be taken, which the caller knows to be given up. Null: from none. */
   readonly over?: number | null;
+  /** The span of the try, for the step's row; null: nothing is traced. */
+  readonly span?: StepSpan | null;
 }
 
 /** Claims a try of a model step: raises the attempt in its row and reads all that the call needs. */
-export async function openModelStep(tx: TenantTransaction, { runId, step, over = null }: StepToOpen): Promise<StepClaim> {
+export async function openModelStep(tx: TenantTransaction, { runId, step, over = null, span = null }: StepToOpen): Promise<StepClaim> {
   const run = await lockRunWithDocument(tx, runId);
   if (!run || isTerminal(run.status) || run.status === 'cancelling' || run.manifest === null) return { kind: 'ended' };
 
@@ -60,7 +63,7 @@ export async function openModelStep(tx: TenantTransaction, { runId, step, over =
   const history = () => readHistory(tx, run, document.context.keep_last_turns);
   const [stored, claimed, read] = await Promise.all([
     readStoredStep(tx, run.id, step),
-    claimStep(tx, run, { step, over }),
+    claimStep(tx, run, { step, over, span }),
     run.has_unread_input ? null : history(),
   ]);
   if (stored) return stored;
