@@ -69,7 +69,7 @@ function toMfaView(holder: Holder, now: Date) {
   const freshUntil = holder.freshUntil === null ? null : new Date(holder.freshUntil);
 
   return {
-    enrolled: holder.user.mfa_enabled,
+    enrolled: holder.user.mfaEnabled,
     required: holder.isFactorRequired,
     fresh_until: freshUntil && freshUntil > now ? iso(freshUntil) : null,
   };

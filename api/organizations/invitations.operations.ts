@@ -1,5 +1,5 @@
 import { mapPage } from '../../db/page.ts';
-import { listInvitationRows, seeInvitation } from '../../db/tenancy/people/invitations.ts';
+import { listInvitationRows, seeInvitation, type InvitationRow } from '../../db/tenancy/people/invitations.ts';
 import { lockInvitation } from '../../domain/tenancy/invitations.ts';
 import { invite, resendInvitation, revokeInvitation } from '../../domain/tenancy/inviting.ts';
 import { noteOfRow } from '../http/operation/audit.ts';
@@ -28,7 +28,8 @@ export const invitationOperations = {
       query: InvitationQuery,
       view: InvitationView,
     },
-    async (ctx, { query }) => mapPage(await listInvitationRows(ctx, query, ctx.page), toInvitationView),
+    async (ctx, { query }) =>
+      mapPage(await listInvitationRows(ctx, { status: query.status, workspaceId: query.workspace_id }, ctx.page), toInvitationView),
   ),
 
   createInvitation: post(
@@ -112,7 +113,7 @@ export const invitationOperations = {
       ctx.audit(
         noteOfRow('invitation', renewed, {
           token: { changed: true },
-          ...changesOf(invitation, renewed, ['status', 'expires_at', 'invited_by_user_id']),
+          ...changesOf(auditedOf(invitation), auditedOf(renewed)),
         }),
       );
       return toInvitationView(renewed);
@@ -144,6 +145,10 @@ export const invitationOperations = {
     async (ctx, { identified }) => accept(ctx, identified),
   ),
 };
+
+function auditedOf({ status, expiresAt, invitedByUserId }: InvitationRow) {
+  return { status, expires_at: expiresAt, invited_by_user_id: invitedByUserId };
+}
 
 function mailKeysOf({ deps }: Ctx) {
   return deps.env.mail === null ? null : deps.keys;

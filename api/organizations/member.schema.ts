@@ -35,15 +35,15 @@ export const WorkspaceMemberPut = closed({ role: oneOf(grantRoles) }, { $id: 'Wo
 
 export function toWorkspaceMemberView(row: MemberRow): Static<typeof WorkspaceMemberView> {
   return {
-    workspace_id: row.workspace_id,
-    user_id: row.user_id,
+    workspace_id: row.workspaceId,
+    user_id: row.userId,
     email: row.email,
-    full_name: row.full_name,
+    full_name: row.fullName,
     role: row.role,
-    home_role: row.home_role,
+    home_role: row.homeRole,
     source: row.source,
-    is_active: row.is_active,
-    granted_by_user_id: row.granted_by_user_id,
-    granted_at: iso(row.granted_at),
+    is_active: row.isActive,
+    granted_by_user_id: row.grantedByUserId,
+    granted_at: iso(row.grantedAt),
   };
 }

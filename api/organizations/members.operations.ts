@@ -20,7 +20,8 @@ export const memberOperations = {
       view: WorkspaceMemberView,
     },
     async (ctx, { params, query }) => {
-      const page = await listMemberRows(ctx, params.workspace_id, { filters: query, page: ctx.page });
+      const filters = { ...query, isActive: query.is_active };
+      const page = await listMemberRows(ctx, params.workspace_id, { filters, page: ctx.page });
       // Rows prove that the workspace is visible; their absence proves nothing.
       if (page.items.length === 0) await readWorkspace(ctx, params.workspace_id);
       return mapPage(page, toWorkspaceMemberView);
@@ -45,7 +46,7 @@ export const memberOperations = {
       const asked = { workspaceId: params.workspace_id, userId: params.user_id, role: body.role };
       const { workspace, user, member } = await setMember(ctx, asked);
 
-      ctx.audit(noteOf(workspace, user.id, user.granted_role === body.role ? {} : { role: { from: user.granted_role, to: body.role } }));
+      ctx.audit(noteOf(workspace, user.id, user.grantedRole === body.role ? {} : { role: { from: user.grantedRole, to: body.role } }));
       return toWorkspaceMemberView(member);
     },
   ),
@@ -65,7 +66,7 @@ export const memberOperations = {
     async (ctx, { params }) => {
       const { workspace, user } = await removeMember(ctx, { workspaceId: params.workspace_id, userId: params.user_id });
 
-      ctx.audit(noteOf(workspace, user.id, { role: { from: user.granted_role, to: null } }));
+      ctx.audit(noteOf(workspace, user.id, { role: { from: user.grantedRole, to: null } }));
     },
   ),
 };
@@ -75,7 +76,7 @@ function noteOf(workspace: WorkspaceRow, userId: string, changes: AuditNote['cha
   return {
     resourceType: 'workspace_member',
     resourceId: userId,
-    organizationId: workspace.organization_id,
+    organizationId: workspace.organizationId,
     workspaceId: workspace.id,
     changes,
   };

@@ -3,7 +3,7 @@ import { mapPage } from '../../db/page.ts';
 import { listOrganizationRows, readOrganization } from '../../db/tenancy/organizations/organizations.ts';
 import { changeOrganization, lockOrganization } from '../../domain/tenancy/organizations.ts';
 import { handOver } from '../../domain/tenancy/ownership.ts';
-import { readSettings, settingNames, type SettingsRow } from '../../db/tenancy/organizations/settings.ts';
+import { readSettings, type SettingsRow } from '../../db/tenancy/organizations/settings.ts';
 import { changeSettings, checkInstallations, lockSettings } from '../../domain/tenancy/settings.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { get, list, patch, post, reply, type Ctx } from '../http/operation/operation.ts';
@@ -11,7 +11,14 @@ import { OrganizationView, toOrganizationView } from '../http/views/organization
 import { checkTimezone } from '../http/views/zones.ts';
 import { changesOf, hasAny } from '../http/operation/changes.ts';
 import { NameQuery, OrganizationParams, OrganizationUpdate, OwnershipTransfer } from './organization.schema.ts';
-import { operatorSettings, OrganizationSettingsUpdate, OrganizationSettingsView, toSettings, toSettingsView } from './settings.schema.ts';
+import {
+  operatorSettings,
+  OrganizationSettingsUpdate,
+  OrganizationSettingsView,
+  settingNames,
+  toSettings,
+  toSettingsView,
+} from './settings.schema.ts';
 
 export const organizationOperations = {
   listOrganizations: list(
@@ -145,16 +152,16 @@ async function updateSettings(ctx: Ctx, organizationId: string, body: Static<typ
   const settings = toSettings(body);
   const before = await lockSettings(ctx, organizationId, () => refuseOperatorSettings(ctx, body));
   const wanted = { ...before, ...settings };
-  if (wanted.session_idle_days > wanted.session_absolute_days) {
-    const field = settings.session_idle_days === undefined ? 'session_absolute_days' : 'session_idle_days';
+  if (wanted.sessionIdleDays > wanted.sessionAbsoluteDays) {
+    const field = settings.sessionIdleDays === undefined ? 'session_absolute_days' : 'session_idle_days';
     throw invalid(`/${field}`, 'range', 'session_idle_days must be at most session_absolute_days');
   }
-  if (settings.git_installations) await checkInstallations(ctx, organizationId, settings.git_installations);
+  if (settings.gitInstallations) await checkInstallations(ctx, organizationId, settings.gitInstallations);
 
-  const changes = changesOf(before, wanted, settingNames);
+  const changes = changesOf(toSettingsView(before), toSettingsView(wanted), settingNames);
   const after = hasAny(changes) ? await changeSettings(ctx, before, settings) : before;
   // The next request reads the row; open streams of sessions without a factor end now.
-  if (after.require_mfa && !before.require_mfa) ctx.outgoing.revoked.push(`organization:${organizationId}`);
+  if (after.requireMfa && !before.requireMfa) ctx.outgoing.revoked.push(`organization:${organizationId}`);
   ctx.audit({ resourceType: 'organization_settings', resourceId: organizationId, organizationId, changes });
   return after;
 }

@@ -1,9 +1,10 @@
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static } from 'typebox';
 import { iso } from '../../db/sql.ts';
-import type { Settings, SettingName, SettingsRow } from '../../db/tenancy/organizations/settings.ts';
+import type { Settings, SettingsRow } from '../../db/tenancy/organizations/settings.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { formats } from '../http/input/formats.ts';
 import { closed, idOf, integer, listOf, nullable, text, Timestamp } from '../http/input/schema.ts';
+import { fieldsSet } from '../http/operation/changes.ts';
 
 const Host = text(253, { minLength: 1, pattern: '^(?:[^\\s/@:?#\\[\\]]+|\\[[0-9A-Fa-f:.]+\\])$', description: 'A host, IPv6 in brackets' });
 const Port = nullable(integer({ minimum: 1, maximum: 65_535, description: 'Null: the default port of the scheme' }));
@@ -25,7 +26,7 @@ const fields = {
   delivery_retention_days: days(7, 365, 'How long deliveries are kept'),
   workspace_retention_days: days(7, 365, 'How long an archived workspace can be restored'),
   run_retention_days: nullable(days(1, 3_650, 'How long runs are kept; null: forever')),
-} satisfies Partial<Record<SettingName, TSchema>>;
+};
 
 const byOperators = {
   egress_allowlist: listOf(closed({ host: Host, port: Port, allow_http: Type.Boolean() }), {
@@ -37,6 +38,11 @@ const byOperators = {
     description: 'Git installations that are known to belong to a workspace; set by operators',
   }),
 };
+
+type SettingName = keyof typeof fields | keyof typeof byOperators;
+
+/** Every setting, as the API names it. */
+export const settingNames = Object.keys({ ...fields, ...byOperators }) as SettingName[]; // the object's own keys
 
 /** Settings that only operators write. */
 export const operatorSettings = ['egress_allowlist', 'git_installations'] as const satisfies SettingName[];
@@ -59,40 +65,45 @@ export const OrganizationSettingsUpdate = closed(
 
 export function toSettingsView(row: SettingsRow): Static<typeof OrganizationSettingsView> {
   return {
-    organization_id: row.organization_id,
-    require_mfa: row.require_mfa,
-    allowed_email_domains: [...row.allowed_email_domains],
-    session_idle_days: row.session_idle_days,
-    session_absolute_days: row.session_absolute_days,
-    invitation_days: row.invitation_days,
-    audit_retention_days: row.audit_retention_days,
-    failed_login_retention_days: row.failed_login_retention_days,
-    delivery_retention_days: row.delivery_retention_days,
-    workspace_retention_days: row.workspace_retention_days,
-    run_retention_days: row.run_retention_days,
-    egress_allowlist: row.egress_allowlist.map(({ host, port, allow_http }) => ({ host, port, allow_http })),
-    git_installations: row.git_installations.map(({ installation_id, workspace_id }) => ({ installation_id, workspace_id })),
-    updated_at: iso(row.updated_at),
+    organization_id: row.organizationId,
+    require_mfa: row.requireMfa,
+    allowed_email_domains: [...row.allowedEmailDomains],
+    session_idle_days: row.sessionIdleDays,
+    session_absolute_days: row.sessionAbsoluteDays,
+    invitation_days: row.invitationDays,
+    audit_retention_days: row.auditRetentionDays,
+    failed_login_retention_days: row.failedLoginRetentionDays,
+    delivery_retention_days: row.deliveryRetentionDays,
+    workspace_retention_days: row.workspaceRetentionDays,
+    run_retention_days: row.runRetentionDays,
+    egress_allowlist: row.egressAllowlist.map(({ host, port, allow_http }) => ({ host, port, allow_http })),
+    git_installations: row.gitInstallations.map(({ installation_id, workspace_id }) => ({ installation_id, workspace_id })),
+    updated_at: iso(row.updatedAt),
   };
 }
 
 /** The settings of a body as they are stored: domains and hosts in the form in which they are compared. Throws 422 for what can't be one. */
 export function toSettings(body: Static<typeof OrganizationSettingsUpdate>): Partial<Settings> {
-  const { allowed_email_domains: domains, egress_allowlist: allowances, ...rest } = body;
+  const { allowed_email_domains: domains, egress_allowlist: allowances } = body;
 
-  return {
-    ...rest,
-    ...(domains ? { allowed_email_domains: [...new Set(domains.map(storedDomain))] } : {}),
-    ...(allowances
-      ? {
-          egress_allowlist: allowances.map(({ host, port, allow_http }, at) => ({
-            host: storedHost(host, at),
-            port: port ?? null,
-            allow_http: allow_http ?? false,
-          })),
-        }
-      : {}),
-  };
+  return fieldsSet<Settings>({
+    requireMfa: body.require_mfa,
+    allowedEmailDomains: domains && [...new Set(domains.map(storedDomain))],
+    sessionIdleDays: body.session_idle_days,
+    sessionAbsoluteDays: body.session_absolute_days,
+    invitationDays: body.invitation_days,
+    auditRetentionDays: body.audit_retention_days,
+    failedLoginRetentionDays: body.failed_login_retention_days,
+    deliveryRetentionDays: body.delivery_retention_days,
+    workspaceRetentionDays: body.workspace_retention_days,
+    runRetentionDays: body.run_retention_days,
+    egressAllowlist: allowances?.map(({ host, port, allow_http }, at) => ({
+      host: storedHost(host, at),
+      port: port ?? null,
+      allow_http: allow_http ?? false,
+    })),
+    gitInstallations: body.git_installations,
+  });
 }
 
 // As addresses are folded, so that the two can be compared.

@@ -23,7 +23,8 @@ export const userOperations = {
       query: UserQuery,
       view: UserView,
     },
-    async (ctx, { query }) => mapPage(await listUserRows(ctx, query, ctx.page), toUserView),
+    async (ctx, { query: { workspace_id: workspaceId, is_active: isActive, ...filters } }) =>
+      mapPage(await listUserRows(ctx, { ...filters, workspaceId, isActive }, ctx.page), toUserView),
   ),
 
   createUser: post(
@@ -46,14 +47,14 @@ export const userOperations = {
     },
     async (ctx, { body, identified }) => {
       const user = await createUser(ctx, ctx.deps.keys, { asked: body, ...identified });
-      const { role, scope, workspace_id } = user;
+      const { role, scope, workspaceId } = user;
       ctx.audit(
         noteOfRow('user', user, {
           email: { changed: true },
-          ...(user.full_name === null ? {} : { full_name: { changed: true } }),
+          ...(user.fullName === null ? {} : { full_name: { changed: true } }),
           role: { from: null, to: role },
           scope: { from: null, to: scope },
-          workspace_id: { from: null, to: workspace_id },
+          workspace_id: { from: null, to: workspaceId },
         }),
       );
       return toUserView(user);
@@ -93,7 +94,7 @@ export const userOperations = {
     },
     async (ctx, { params, body }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true, isHarmless: true });
-      const isChanged = body.full_name !== undefined && body.full_name !== user.full_name;
+      const isChanged = body.full_name !== undefined && body.full_name !== user.fullName;
       const changed = isChanged ? await setFullName(ctx, user, body.full_name ?? null) : user;
 
       ctx.audit(noteOfRow('user', changed, isChanged ? { full_name: { changed: true } } : {}));
@@ -119,7 +120,7 @@ export const userOperations = {
     async (ctx, { params, body }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
       const wanted = await standingFor(ctx, user, body);
-      const changes = changesOf(user, { ...user, role: wanted.role, scope: wanted.scope, workspace_id: wanted.workspaceId }, standing);
+      const changes = changesOf(toUserView(user), toUserView({ ...user, ...wanted }), standing);
       if ('role' in changes || 'scope' in changes) refuseLast(user);
       const changed = hasAny(changes) ? await setStanding(ctx, user, wanted) : user;
 
@@ -145,7 +146,7 @@ export const userOperations = {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
       const changed = await deactivateUser(ctx, user);
 
-      ctx.audit(noteOfRow('user', changed, changesOf(user, changed, ['is_active'])));
+      ctx.audit(noteOfRow('user', changed, changesOf(toUserView(user), toUserView(changed), ['is_active'])));
       return toUserView(changed);
     },
   ),
@@ -166,9 +167,9 @@ export const userOperations = {
     },
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin' });
-      const changed = user.is_active ? user : await setActive(ctx, user);
+      const changed = user.isActive ? user : await setActive(ctx, user);
 
-      ctx.audit(noteOfRow('user', changed, changesOf(user, changed, ['is_active'])));
+      ctx.audit(noteOfRow('user', changed, changesOf(toUserView(user), toUserView(changed), ['is_active'])));
       return toUserView(changed);
     },
   ),
@@ -190,9 +191,7 @@ export const userOperations = {
       const user = await lockUser(ctx, params.user_id, { floor: 'owner', mayLoseOwner: true, openWhenSuspended: true });
       await eraseUser(ctx, user);
 
-      ctx.audit(
-        noteOfRow('user', user, { email: { changed: true }, ...(user.full_name === null ? {} : { full_name: { changed: true } }) }),
-      );
+      ctx.audit(noteOfRow('user', user, { email: { changed: true }, ...(user.fullName === null ? {} : { full_name: { changed: true } }) }));
     },
   ),
 };

@@ -51,15 +51,15 @@ export const WorkspaceUpdate = closed(
 export function toWorkspaceView(row: WorkspaceRow): Static<typeof WorkspaceView> {
   return {
     id: row.id,
-    organization_id: row.organization_id,
+    organization_id: row.organizationId,
     slug: row.slug,
     name: row.name,
     description: row.description,
     timezone: row.timezone,
     currency: row.currency,
-    is_active: row.is_active,
-    archived_at: iso(row.archived_at),
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
+    is_active: row.isActive,
+    archived_at: iso(row.archivedAt),
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
   };
 }

@@ -133,7 +133,7 @@ export const workspaceOperations = {
     async (ctx, { params }) => {
       const { before, after } = await archiveWorkspace(ctx, params.workspace_id);
 
-      ctx.audit(noteOf(after, changesOf<WorkspaceRow>(before, after, ['is_active'])));
+      ctx.audit(noteOf(after, changesOf(toWorkspaceView(before), toWorkspaceView(after), ['is_active'])));
     },
   ),
 
@@ -153,7 +153,7 @@ export const workspaceOperations = {
     async (ctx, { params }) => {
       const { before, after } = await restoreWorkspace(ctx, params.workspace_id);
 
-      ctx.audit(noteOf(after, changesOf<WorkspaceRow>(before, after, ['is_active'])));
+      ctx.audit(noteOf(after, changesOf(toWorkspaceView(before), toWorkspaceView(after), ['is_active'])));
       return toWorkspaceView(after);
     },
   ),
@@ -165,7 +165,7 @@ async function workspacesIn(ctx: Ctx, organizationId: string, q: string | undefi
   const isOwn = organizationOf(caller) === organizationId;
   if (!isOwn && !isUnbounded(caller)) throw fail('not_found');
 
-  const page = await listWorkspaceRows(ctx, { ...(q === undefined ? {} : { q }), organizationId }, ctx.page);
+  const page = await listWorkspaceRows(ctx, { q, organizationId }, ctx.page);
   // An operator may name what doesn't exist; rows prove that it does.
   if (!isOwn && page.items.length === 0) await readOrganization(ctx, organizationId);
   return page;
@@ -176,7 +176,7 @@ function noteOf(workspace: WorkspaceRow, changes: AuditNote['changes']): AuditNo
     resourceType: 'workspace',
     resourceId: workspace.id,
     label: workspace.slug,
-    organizationId: workspace.organization_id,
+    organizationId: workspace.organizationId,
     workspaceId: workspace.id,
     changes,
   };

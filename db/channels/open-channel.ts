@@ -3,7 +3,7 @@ import type { Databases } from '../databases.ts';
 import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type StoredKey } from '../tenancy/keys/envelope.ts';
+import { open, openWith, type FoundDataKey } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { channelBinding } from './channel-binding.ts';
 import type { Channel } from './channel.entity.ts';
@@ -20,7 +20,7 @@ export interface FoundChannel {
   readonly settings: ChannelSettings;
   /** Hex of the encrypted secrets and of their data key. */
   readonly secretsEnc: string | null;
-  readonly dataKey: (Omit<StoredKey, 'wrapped'> & { readonly wrapped: string }) | null;
+  readonly dataKey: FoundDataKey | null;
   readonly personaSlug: string | null;
   readonly onBusy: Channel['onBusy'];
   readonly sessionScope: Channel['sessionScope'];
@@ -41,8 +41,7 @@ export function findChannel(db: Databases, channelId: string): Promise<FoundChan
 /** Returns the secrets of a channel that was looked up by its address. */
 export function secretsOfFound({ id, organizationId, secretsEnc, dataKey }: FoundChannel, keys: Pick<KeyRing, 'keks'>): ChannelSecrets {
   if (secretsEnc === null || dataKey === null) return {};
-  const key = { ...dataKey, wrapped: Buffer.from(dataKey.wrapped, 'hex') };
-  return channelSecretsIn(openWith(key, keys, channelBinding(organizationId, id), Buffer.from(secretsEnc, 'hex')));
+  return channelSecretsIn(openWith(dataKey, keys, channelBinding(organizationId, id), Buffer.from(secretsEnc, 'hex')));
 }
 
 /** Returns the secrets of a decrypted envelope, by name. */

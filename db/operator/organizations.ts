@@ -1,52 +1,52 @@
+import { sql, type UpdateObject } from 'kysely';
 import { newId } from '../ids.ts';
+import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 import { organizationColumns, type OrganizationRow } from '../tenancy/organizations/organization-row.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Days between the deletion of an organization and its purge. */
 const graceDays = 30;
 
-const columns = organizationColumns('o');
-
 /** Creates an organization with the settings of every new one. 409 when the slug is taken. */
 export async function insertOrganization(
   tx: TenantTransaction,
-  fields: { readonly name: string; readonly slug: string; readonly timezone: string },
+  { name, slug, timezone }: { readonly name: string; readonly slug: string; readonly timezone: string },
 ): Promise<OrganizationRow> {
-  const made = await row<OrganizationRow>(
+  const made = await row(
     tx.em,
-    `insert into organizations as o (id, name, slug, timezone) values (?, ?, ?, ?) returning ${columns}`,
-    [newId(), fields.name, fields.slug, fields.timezone],
+    query.insertInto('organizations').values({ id: newId(), name, slug, timezone }).returning(organizationColumns),
   );
   if (!made) throw new Error('an inserted organization was not returned');
-  await change(tx.em, 'insert into organization_settings (organization_id) values (?)', [made.id]);
+  await change(tx.em, query.insertInto('organization_settings').values({ organizationId: made.id }));
   return made;
 }
 
 /** Suspends a locked, active organization. */
 export function setSuspended(tx: TenantTransaction, id: string, reason: string): Promise<OrganizationRow> {
-  return write(tx, id, { sql: "status = 'suspended', suspended_at = now(), suspended_reason = ?", params: [reason] });
+  return write(tx, id, { status: 'suspended', suspendedAt: sql<string>`now()`, suspendedReason: reason });
 }
 
 /** Returns a locked organization to use, from suspension or from its grace period. */
 export function setActive(tx: TenantTransaction, id: string): Promise<OrganizationRow> {
-  return write(tx, id, { sql: "status = 'active', suspended_at = null, suspended_reason = null, delete_after = null", params: [] });
+  return write(tx, id, { status: 'active', suspendedAt: null, suspendedReason: null, deleteAfter: null });
 }
 
 /** Begins the grace period of a locked organization, after which it is purged. */
 export function setDeleting(tx: TenantTransaction, id: string): Promise<OrganizationRow> {
-  return write(tx, id, { sql: `status = 'deleting', delete_after = now() + interval '${graceDays} days'`, params: [] });
+  return write(tx, id, { status: 'deleting', deleteAfter: sql<string>`now() + make_interval(days => ${graceDays})` });
 }
 
-async function write(
-  tx: TenantTransaction,
-  id: string,
-  set: { readonly sql: string; readonly params: readonly unknown[] },
-): Promise<OrganizationRow> {
-  const written = await row<OrganizationRow>(
+async function write(tx: TenantTransaction, id: string, set: UpdateObject<Tables, 'organizations'>): Promise<OrganizationRow> {
+  const written = await row(
     tx.em,
-    `update organizations o set ${set.sql}, updated_at = clock_timestamp(), version = o.version + 1 where o.id = ? returning ${columns}`,
-    [...set.params, id],
+    query
+      .updateTable('organizations')
+      .set(set)
+      .set(({ eb }) => ({ version: eb('version', '+', 1), updatedAt: sql<string>`clock_timestamp()` }))
+      .where('id', '=', id)
+      .returning(organizationColumns),
   );
   if (!written) throw new Error('a locked organization was not written');
   return written;
@@ -54,5 +54,6 @@ async function write(
 
 /** Whether an address is in use anywhere in the deployment. */
 export async function isAddressTaken(tx: TenantTransaction, email: string): Promise<boolean> {
-  return (await row(tx.em, 'select id from users where email = ? and deleted_at is null', [email])) !== null;
+  const user = query.selectFrom('users').select('id').where('email', '=', email).where('deletedAt', 'is', null);
+  return (await row(tx.em, user)) !== null;
 }

@@ -4,7 +4,7 @@ import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type StoredKey } from '../tenancy/keys/envelope.ts';
+import { open, openWith, type FoundDataKey } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { endpointBinding } from './endpoint-binding.ts';
 import type { Coalescing, HookMethod, ResponseMode, Verification } from './webhook-endpoint.entity.ts';
@@ -41,7 +41,7 @@ export interface Hook extends HookTexts {
 export interface FoundHook extends Hook {
   /** Hex of the encrypted secrets and of their data key; null where nothing is verified. */
   readonly secretsEnc: string | null;
-  readonly dataKey: (Omit<StoredKey, 'wrapped'> & { readonly wrapped: string }) | null;
+  readonly dataKey: FoundDataKey | null;
   /** The previous secret is still valid. */
   readonly hasOverlap: boolean;
   /** A delivery of the last 24 hours that one of the digests belongs to. */
@@ -63,8 +63,7 @@ export function findHook(
 /** Returns the secrets that verify a request to a hook now, newest first. */
 export function liveSecretsOf(hook: FoundHook, keys: Pick<KeyRing, 'keks'>): string[] {
   if (hook.secretsEnc === null || hook.dataKey === null) return [];
-  const dataKey = { ...hook.dataKey, wrapped: Buffer.from(hook.dataKey.wrapped, 'hex') };
-  const opened = openWith(dataKey, keys, endpointBinding(hook.organizationId, hook.id), Buffer.from(hook.secretsEnc, 'hex'));
+  const opened = openWith(hook.dataKey, keys, endpointBinding(hook.organizationId, hook.id), Buffer.from(hook.secretsEnc, 'hex'));
   return secretsIn(opened).slice(0, hook.hasOverlap ? 2 : 1);
 }
 

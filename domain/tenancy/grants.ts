@@ -27,9 +27,9 @@ export async function setMember(
   const user = await lockGrantee(ctx, workspace, userId);
   // The grant lives in this workspace, so the caller's rank here counts, whatever it is at home.
   refuseHigherRank(ctx.caller, role, workspace.id);
-  refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
-  refuseUnattended(ctx.caller, user.home_role, role);
-  assertScopeActive(workspace.status, workspace.is_active);
+  refuseOutranked(ctx.caller, { role: user.homeRole, workspaceId: workspace.id });
+  refuseUnattended(ctx.caller, user.homeRole, role);
+  assertScopeActive(workspace.status, workspace.isActive);
   refuseUngranted(workspace, user);
 
   return { workspace, user, member: await putGrant(ctx, { workspace, user, role }, ctx.caller.userId) };
@@ -42,8 +42,8 @@ export async function removeMember(
 ): Promise<Membership> {
   const workspace = await lockWorkspace(ctx, workspaceId, { openWhenSuspended: true });
   const user = await lockGrantee(ctx, workspace, userId);
-  refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
-  refuseUnattended(ctx.caller, user.home_role);
+  refuseOutranked(ctx.caller, { role: user.homeRole, workspaceId: workspace.id });
+  refuseUnattended(ctx.caller, user.homeRole);
   refuseUngranted(workspace, user);
 
   await removeGrant(ctx, workspace, user);
@@ -53,14 +53,14 @@ export async function removeMember(
 /** Throws 409 for a user who is a member without a grant: `organization_scoped`, `home_member`. */
 function refuseUngranted(workspace: WorkspaceRow, user: Grantee): void {
   if (user.scope !== 'workspace') throw fail('state_conflict', { reason: 'organization_scoped' });
-  if (user.home_workspace_id === workspace.id) throw fail('state_conflict', { reason: 'home_member' });
+  if (user.homeWorkspaceId === workspace.id) throw fail('state_conflict', { reason: 'home_member' });
 }
 
 /** Writes or changes a grant. Throws 409 `above_home_role`. Returns the member; granting the same role again changes nothing. */
 export async function putGrant(tx: TenantTransaction, grant: Grant, grantedBy: string | null): Promise<MemberRow> {
   const { user, role } = grant;
-  if (rankOf(role) > rankOf(user.home_role)) throw fail('state_conflict', { reason: 'above_home_role' });
-  if (user.granted_role === role) return memberOf(grant);
+  if (rankOf(role) > rankOf(user.homeRole)) throw fail('state_conflict', { reason: 'above_home_role' });
+  if (user.grantedRole === role) return memberOf(grant);
 
   const written = await writeGrant(tx, grant, grantedBy);
   // Makes open streams check their caller again now.
@@ -72,21 +72,21 @@ export async function putGrant(tx: TenantTransaction, grant: Grant, grantedBy: s
 export async function removeGrant(tx: TenantTransaction, workspace: WorkspaceRow, user: Grantee): Promise<void> {
   const ended = await deleteGrant(tx, workspace.id, user.id);
   if (!ended || ended.removed === 0) throw fail('not_found');
-  tx.outgoing.revoked.push(...ended.key_ids.map((id) => `service_key:${id}`));
+  tx.outgoing.revoked.push(...ended.keyIds.map((id) => `service_key:${id}`));
   tx.outgoing.revoked.push(`user:${user.id}`);
 }
 
 function memberOf({ workspace, user, role }: Grant): MemberRow {
   return {
-    workspace_id: workspace.id,
-    user_id: user.id,
+    workspaceId: workspace.id,
+    userId: user.id,
     email: user.email,
-    full_name: user.full_name,
+    fullName: user.fullName,
     role,
-    home_role: user.home_role,
+    homeRole: user.homeRole,
     source: 'grant',
-    is_active: user.is_active,
-    granted_by_user_id: user.granted_by_user_id,
-    granted_at: user.granted_at,
+    isActive: user.isActive,
+    grantedByUserId: user.grantedByUserId,
+    grantedAt: user.grantedAt,
   };
 }

@@ -32,8 +32,8 @@ export async function markInvitationSent(tx: TenantTransaction, invitationId: st
     note: {
       resourceType: 'invitation',
       resourceId: invitationId,
-      workspaceId: sent.workspace_id,
-      changes: { send_count: { from: sent.send_count - 1, to: sent.send_count } },
+      workspaceId: sent.workspaceId,
+      changes: { send_count: { from: sent.sendCount - 1, to: sent.sendCount } },
     },
   });
 }
@@ -63,10 +63,10 @@ export async function lockInvitation(
   const found = await findInvitationForChange(ctx, id);
   if (!found) throw fail('not_found');
 
-  refuseRank(ctx.caller, found.workspace_id ?? '', ctx.floor);
+  refuseRank(ctx.caller, found.workspaceId ?? '', ctx.floor);
   refuseUnattended(ctx.caller, found.role);
-  refuseHigherRank(ctx.caller, found.role, found.workspace_id);
-  if (!openWhenSuspended) assertScopeActive(found.organization_status, found.is_home_active);
+  refuseHigherRank(ctx.caller, found.role, found.workspaceId);
+  if (!openWhenSuspended) assertScopeActive(found.organizationStatus, found.isHomeActive);
   return found;
 }
 
@@ -100,7 +100,7 @@ export async function renewInvitation(
 ): Promise<InvitationRow> {
   const { tokenHash } = await addMail(tx, keys, {
     mail: { template: 'invitation', invitationId: locked.id },
-    home: { organizationId: locked.organization_id, workspaceId: locked.workspace_id },
+    home: { organizationId: locked.organizationId, workspaceId: locked.workspaceId },
   });
-  return writeRenewed(tx, { ...by, id: locked.id, tokenHash, invitationDays: locked.invitation_days });
+  return writeRenewed(tx, { ...by, id: locked.id, tokenHash, invitationDays: locked.invitationDays });
 }

@@ -70,15 +70,15 @@ export async function invite(ctx: Changing, mailKeys: MailKeys, invited: Invited
 export async function resendInvitation(ctx: Changing, mailKeys: MailKeys, invitation: LockedInvitation): Promise<InvitationRow> {
   if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
   if (mailKeys === null) throw noMailer();
-  if (!admitsDomain(invitation.email, { emailDomains: invitation.email_domains }))
+  if (!admitsDomain(invitation.email, { emailDomains: invitation.emailDomains }))
     throw fail('state_conflict', { reason: 'email_domain', detail: 'The organization no longer accepts addresses of this domain.' });
-  if (invitation.resend_count >= maxResends)
+  if (invitation.resendCount >= maxResends)
     throw fail('state_conflict', { reason: 'limit_reached', detail: `An invitation can be resent at most ${maxResends} times.` });
-  if (invitation.wait_s > 0)
-    throw fail('rate_limited', { retryAfterS: invitation.wait_s, context: { violated_policies: ['invitation_resend'] } });
+  if (invitation.waitSeconds > 0)
+    throw fail('rate_limited', { retryAfterS: invitation.waitSeconds, context: { violated_policies: ['invitation_resend'] } });
 
   // An expired invitation counts again from now on.
-  if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
+  if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organizationId));
   // Even when acting as another user, the holder of the credential vouches: the delegation ends, the invitation stays.
   const { userId } = await lockCreator(ctx);
   return renewInvitation(ctx, mailKeys, { locked: invitation, invitedByUserId: userId, madeBy: madeBy(ctx.caller) });
@@ -107,13 +107,13 @@ function notPending() {
  * beyond 100 pending; 401 when the inviter's access has ended meanwhile.
  */
 async function prepareInvitation(ctx: Changing, addressee: Addressee): Promise<string | null> {
-  const { pending, is_member: isMember, has_maker: hasMaker, inviter_id: inviterId, earlier } = await situationOf(ctx, addressee);
+  const { pending, isMember, hasMaker, inviterId, earlier } = await situationOf(ctx, addressee);
 
   if (!hasMaker) throw creatorGone();
   if (isMember) throw taken();
   // An expired invitation no longer reserves its address, whoever may change it.
-  if (earlier && !earlier.is_over && !mayChange(ctx, earlier)) throw taken();
-  refuseMorePending(earlier && !earlier.is_over ? pending - 1 : pending);
+  if (earlier && !earlier.isOver && !mayChange(ctx, earlier)) throw taken();
+  refuseMorePending(earlier && !earlier.isOver ? pending - 1 : pending);
   if (earlier) await setRevoked(ctx, earlier.id);
   return inviterId;
 }
@@ -134,7 +134,7 @@ function refuseMorePending(pending: number): void {
 
 // An earlier invitation of a workspace that the caller doesn't see isn't found above; the unique key catches it.
 function mayChange({ caller, floor }: Changing, earlier: NonNullable<Situation['earlier']>): boolean {
-  const isInvisible = earlier.workspace_id === null && workspacesOf(caller) !== null;
-  const rank = rankOf(rankAt(caller, earlier.workspace_id));
+  const isInvisible = earlier.workspaceId === null && workspacesOf(caller) !== null;
+  const rank = rankOf(rankAt(caller, earlier.workspaceId));
   return !isInvisible && maySetUnattended(caller, earlier.role) && rank >= rankOf(floor ?? 'admin') && rank >= rankOf(earlier.role);
 }

@@ -4,13 +4,7 @@ import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { GitInstallation } from '../../db/tenancy/organizations/organization-settings.entity.ts';
 import { refuseWorkspaceScoped } from './organizations.ts';
-import {
-  findSettingsForChange,
-  settingNames,
-  workspacesAmong,
-  type SettingsRow,
-  type Settings,
-} from '../../db/tenancy/organizations/settings.ts';
+import { findSettingsForChange, workspacesAmong, type SettingsRow, type Settings } from '../../db/tenancy/organizations/settings.ts';
 import { writeSettings } from '../../db/tenancy/organizations/write-settings.ts';
 
 /**
@@ -30,7 +24,7 @@ export async function lockSettings(ctx: Changing, organizationId: string, refuse
 
 /** Writes settings of a locked row; the version is a condition of the update. */
 export async function changeSettings(tx: TenantTransaction, locked: SettingsRow, settings: Partial<Settings>): Promise<SettingsRow> {
-  if (settingNames.every((name) => settings[name] === undefined)) return locked;
+  if (Object.keys(settings).length === 0) return locked;
 
   const written = await writeSettings(tx, locked, settings);
   if (!written) throw fail('precondition_failed');

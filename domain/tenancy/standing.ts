@@ -23,15 +23,15 @@ interface AskedStanding {
 export async function standingFor(ctx: Scoped, user: UserRow, asked: AskedStanding): Promise<Standing> {
   const { caller } = ctx;
   const scope = asked.scope ?? user.scope;
-  const home = scope === 'workspace' ? (asked.workspace_id ?? user.workspace_id) : null;
+  const home = scope === 'workspace' ? (asked.workspace_id ?? user.workspaceId) : null;
 
   refuseWider(caller, user, { scope, home });
   refuseUnattended(caller, asked.role);
   refuseHigherRank(caller, asked.role, home);
   refuseMismatch(user, asked, scope);
   if (scope !== 'workspace') return { role: asked.role, scope, workspaceId: null };
-  if (home !== null && home === user.workspace_id) return { role: asked.role, scope, workspaceId: home };
-  return { role: asked.role, scope, workspaceId: await newHome(ctx, user.organization_id, home) };
+  if (home !== null && home === user.workspaceId) return { role: asked.role, scope, workspaceId: home };
+  return { role: asked.role, scope, workspaceId: await newHome(ctx, user.organizationId, home) };
 }
 
 /** Throws 422 unless the rank operator and the scope platform come together. */
@@ -44,7 +44,7 @@ function refuseWider(caller: Caller, user: UserRow, to: { readonly scope: Scope;
   if (isUnbounded(caller)) return;
   const isWider = to.scope === 'platform' || (to.scope === 'organization' && workspacesOf(caller) !== null);
   // Another home yields the same answer whether it exists or not.
-  const isElsewhere = to.scope === 'workspace' && to.home !== user.workspace_id && workspacesOf(caller) !== null;
+  const isElsewhere = to.scope === 'workspace' && to.home !== user.workspaceId && workspacesOf(caller) !== null;
   if (isWider || isElsewhere) throw fail('role_insufficient', { reason: 'scope_too_wide' });
 }
 
@@ -55,7 +55,7 @@ function refuseMismatch(user: UserRow, asked: AskedStanding, scope: Scope): void
   const workspaceId = asked.workspace_id ?? null;
   if (workspaceId === null) return;
   if (scope !== 'workspace') throw invalid('/workspace_id', 'range', `a user of scope ${scope} has no workspace`);
-  if (asked.scope === undefined && workspaceId !== user.workspace_id) throw invalid('/workspace_id', 'range', 'requires scope as well');
+  if (asked.scope === undefined && workspaceId !== user.workspaceId) throw invalid('/workspace_id', 'range', 'requires scope as well');
 }
 
 // The named workspace, else the organization's only active one.

@@ -53,7 +53,7 @@ export async function lockUser(ctx: Changing, id: string, options: LockOptions):
   if (!(isOneself && options.allowsOneself)) refuseUnchangeable(caller, found, options.floor);
   if (!options.isHarmless) refuseUnattended(caller, found.role);
   checkIfMatch(ctx, found.version);
-  if (!options.openWhenSuspended) assertScopeActive(found.organization_status, found.is_home_active);
+  if (!options.openWhenSuspended) assertScopeActive(found.organizationStatus, found.isHomeActive);
   return found;
 }
 
@@ -67,9 +67,9 @@ function refuseOwnAccount(caller: Caller, user: UserRow): void {
  * `last_owner`, `last_operator`.
  */
 export function refuseLast(user: LockedUser): void {
-  if (user.is_last && user.role === 'operator')
+  if (user.isLast && user.role === 'operator')
     throw fail('state_conflict', { reason: 'last_operator', detail: 'A deployment must keep at least one active operator.' });
-  if (user.is_last) throw fail('state_conflict', { reason: 'last_owner', detail: 'An organization must keep at least one active owner.' });
+  if (user.isLast) throw fail('state_conflict', { reason: 'last_owner', detail: 'An organization must keep at least one active owner.' });
 }
 
 /** Changes the name of a locked user. Throws 412 when another request was faster. */
@@ -84,7 +84,7 @@ export async function setFullName(tx: TenantTransaction, locked: StoredUser, ful
 export async function setStanding(tx: TenantTransaction, locked: StoredUser, standing: Standing): Promise<StoredUser> {
   const { workspaceId } = standing;
   const changed = asLocked(await writeStanding(tx, locked, standing));
-  if (workspaceId !== locked.workspace_id) {
+  if (workspaceId !== locked.workspaceId) {
     const keyIds = await leaveOtherPlaces(tx, locked.id, workspaceId);
     tx.outgoing.revoked.push(...keyIds.map((id) => `service_key:${id}`));
   }
@@ -97,7 +97,7 @@ export async function setStanding(tx: TenantTransaction, locked: StoredUser, sta
 export async function deactivateUser(ctx: Changing, user: LockedUser): Promise<StoredUser> {
   refuseOwnAccount(ctx.caller, user);
   refuseLast(user);
-  const changed = user.is_active ? asLocked(await writeActive(ctx, user, false)) : user;
+  const changed = user.isActive ? asLocked(await writeActive(ctx, user, false)) : user;
   await endOwnThings(ctx, user.id, { erases: false });
   await endSignInsOf(ctx, { userId: user.id, reason: 'deactivation' });
   return changed;
@@ -138,7 +138,7 @@ function refuseUnchangeable(caller: Caller, user: UserRow, floor: Role): void {
   if (!isUnbounded(caller)) {
     const isWider = user.scope === 'platform' || (user.scope === 'organization' && workspacesOf(caller) !== null);
     if (isWider) throw fail('resource_forbidden', { detail: 'Only a caller with the same or a wider scope can change this user.' });
-    refuseRank(caller, user.workspace_id ?? '', floor);
+    refuseRank(caller, user.workspaceId ?? '', floor);
   }
-  refuseOutranked(caller, { role: user.role, workspaceId: user.workspace_id });
+  refuseOutranked(caller, { role: user.role, workspaceId: user.workspaceId });
 }

@@ -26,7 +26,7 @@ export async function lockWorkspace(
 
   refuseRank(ctx.caller, id, ctx.floor);
   checkIfMatch(ctx, found.version);
-  if (!openWhenSuspended) assertScopeActive(found.status, found.is_active);
+  if (!openWhenSuspended) assertScopeActive(found.status, found.isActive);
   return found;
 }
 
@@ -46,21 +46,21 @@ interface WorkspaceChange {
  */
 export async function archiveWorkspace(ctx: Changing, id: string): Promise<WorkspaceChange> {
   const before = await lockWorkspace(ctx, id, { openWhenSuspended: true });
-  if (!before.is_active) return { before, after: before };
+  if (!before.isActive) return { before, after: before };
 
   const after = asLocked(await writeArchived(ctx, before));
-  await stopWorkspace(ctx, after.id, after.organization_id);
+  await stopWorkspace(ctx, after.id, after.organizationId);
   return { before, after };
 }
 
 /** Restores an archived workspace. Throws 404 when the time to restore it has passed; an active workspace stays as it is. */
 export async function restoreWorkspace(ctx: Changing, id: string): Promise<WorkspaceChange> {
   const before = await lockWorkspace(ctx, id, { openWhenSuspended: true });
-  if (before.is_past_purge) throw fail('not_found');
-  if (before.is_active) return { before, after: before };
+  if (before.isPastPurge) throw fail('not_found');
+  if (before.isActive) return { before, after: before };
 
   const after = asLocked(await writeRestored(ctx, before));
-  await resumeWorkspace(ctx, after.id, after.organization_id);
+  await resumeWorkspace(ctx, after.id, after.organizationId);
   return { before, after };
 }
 

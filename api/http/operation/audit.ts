@@ -26,10 +26,15 @@ export function actorOf(caller: Caller): Actor {
 /** The note of a changed row without a label: none of its own, or a person's, which is looked up when the log is read. */
 export function noteOfRow(
   resourceType: string,
-  row: { readonly id: string; readonly organization_id: string | null; readonly workspace_id: string | null },
+  row: { readonly id: string } & (
+    | { readonly organizationId: string | null; readonly workspaceId: string | null }
+    | { readonly organization_id: string | null; readonly workspace_id: string | null }
+  ),
   changes: AuditNote['changes'],
 ): AuditNote {
-  return { resourceType, resourceId: row.id, organizationId: row.organization_id, workspaceId: row.workspace_id, changes };
+  const organizationId = 'organizationId' in row ? row.organizationId : row.organization_id;
+  const workspaceId = 'workspaceId' in row ? row.workspaceId : row.workspace_id;
+  return { resourceType, resourceId: row.id, organizationId, workspaceId, changes };
 }
 
 /** The audit note of an entity that is identified by its slug. */

@@ -27,9 +27,9 @@ export function toOrganizationView(row: OrganizationRow): Static<typeof Organiza
     slug: row.slug,
     timezone: row.timezone,
     status: row.status,
-    suspended_at: iso(row.suspended_at),
-    delete_after: iso(row.delete_after),
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
+    suspended_at: iso(row.suspendedAt),
+    delete_after: iso(row.deleteAfter),
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
   };
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { mfaLevels, sessionKinds } from '../../../db/identity/sessions/session.entity.ts';
-import type { SessionRow } from '../../../db/identity/people/me.ts';
+import type { SessionRow } from '../../../db/identity/sessions/session-list.ts';
 import { iso } from '../../../db/sql.ts';
 import { closed, idOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 
@@ -29,17 +29,17 @@ export function toSessionView(row: SessionRow, currentSessionId: string | null):
   return {
     id: row.id,
     kind: row.kind,
-    client_id: row.client_id,
-    client_name: row.client_name,
-    device_label: row.device_label,
-    user_agent: row.user_agent,
-    ip_truncated: row.ip_truncated,
-    mfa_level: row.mfa_level,
-    verified_at: iso(row.verified_at),
-    created_at: iso(row.created_at),
-    last_seen_at: iso(row.last_seen_at),
-    expires_at: iso(row.expires_at),
-    revoked_at: iso(row.revoked_at),
+    client_id: row.clientId,
+    client_name: row.clientName,
+    device_label: row.deviceLabel,
+    user_agent: row.userAgent,
+    ip_truncated: row.ipTruncated,
+    mfa_level: row.mfaLevel,
+    verified_at: iso(row.verifiedAt),
+    created_at: iso(row.createdAt),
+    last_seen_at: iso(row.lastSeenAt),
+    expires_at: iso(row.expiresAt),
+    revoked_at: iso(row.revokedAt),
     current: row.id === currentSessionId,
   };
 }

@@ -27,15 +27,15 @@ export function toUserView(row: UserRow): Static<typeof UserView> {
   return {
     id: row.id,
     email: row.email,
-    full_name: row.full_name,
+    full_name: row.fullName,
     role: row.role,
     scope: row.scope,
-    organization_id: row.organization_id,
-    workspace_id: row.workspace_id,
-    is_active: row.is_active,
-    mfa_enabled: row.mfa_enabled,
-    last_login_at: iso(row.last_login_at),
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
+    organization_id: row.organizationId,
+    workspace_id: row.workspaceId,
+    is_active: row.isActive,
+    mfa_enabled: row.mfaEnabled,
+    last_login_at: iso(row.lastLoginAt),
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
   };
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { Condition } from '../../condition.ts';
+import type { Condition } from '../../condition.ts';
 import { assertScopeActive } from '../../frozen.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
@@ -31,8 +31,7 @@ const homeRow = prepared(({ workspaceId, visible }: ParametersOf<{ workspaceId: 
 
 /** Returns the workspace of a budget. Throws 404 for one that the caller does not see, 403 where the caller's role is below the floor. */
 export async function budgetHome(ctx: Scoped, workspaceId: string): Promise<BudgetHome> {
-  const { sql: text, params } = workspacesSeenBy(ctx.caller);
-  const found = await row(ctx.em, homeRow({ workspaceId, visible: new Condition(text, params) }));
+  const found = await row(ctx.em, homeRow({ workspaceId, visible: workspacesSeenBy(ctx.caller) }));
   if (!found) throw fail('not_found');
   refuseRank(ctx.caller, workspaceId, ctx.floor);
   return { ...found, assertActive: () => assertScopeActive(found.status, found.isActive) };

@@ -1,5 +1,9 @@
+import { sql } from 'kysely';
 import { newId } from '../../ids.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
+import { hasFactor } from '../../tenancy/people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** Minutes in which a sign-in may be completed, and how many codes may be tried. */
@@ -13,52 +17,94 @@ export interface LoginChallenge {
   readonly hasRecoveryCodes: boolean;
 }
 
+interface Opened {
+  readonly id: string;
+  readonly userId: string;
+  readonly passwordHash: string;
+  readonly deviceLabel: string | null;
+}
+
+const opening = prepared(({ id, userId, passwordHash, deviceLabel }: ParametersOf<Opened>) =>
+  query
+    .with('standing', (of) =>
+      of
+        .selectFrom('users as u')
+        .innerJoin('user_credentials as c', 'c.userId', 'u.id')
+        .select(['u.id', 'u.organizationId'])
+        .where('u.id', '=', userId)
+        .where('c.passwordHash', '=', passwordHash)
+        .where('u.isActive', '=', sql.lit(true))
+        .where('u.deletedAt', 'is', null)
+        .forNoKeyUpdate(['u', 'c']),
+    )
+    .insertInto('auth_challenges')
+    .columns(['id', 'purpose', 'userId', 'organizationId', 'attempts', 'payload', 'createdAt', 'expiresAt'])
+    .expression(({ selectFrom }) =>
+      selectFrom('standing')
+        .select([sql`${id}::uuid`.as('id'), sql`'login'`.as('purpose'), 'standing.id as userId', 'standing.organizationId'])
+        .select([sql`0`.as('attempts'), sql`jsonb_build_object('device_label', ${deviceLabel}::text)`.as('payload')])
+        .select([sql`now()`.as('createdAt'), sql`now() + make_interval(mins => ${sql.lit(challengeMinutes)})`.as('expiresAt')])
+        .where(({ ref }) => hasFactor(ref('standing.id'))),
+    )
+    .returning('expiresAt')
+    .returning(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('recovery_codes as r')
+          .select('r.codeHash')
+          .whereRef('r.userId', '=', 'auth_challenges.userId')
+          .where('r.usedAt', 'is', null),
+      )
+        .$castTo<boolean>()
+        .as('hasRecoveryCodes'),
+    ),
+);
+
 /**
  * Opens the challenge of a user with a confirmed factor. Returns null when the verified password is no longer the stored one, or the user has been deactivated
  * or lost the factor meanwhile.
  */
 export async function openChallenge(
   tx: TenantTransaction,
-  { userId, passwordHash, deviceLabel }: { readonly userId: string; readonly passwordHash: string; readonly deviceLabel: string | null },
+  { userId, passwordHash, deviceLabel }: Omit<Opened, 'id'>,
 ): Promise<LoginChallenge | null> {
   const id = newId();
-  const opened = await row<{ expires_at: Date | string; has_codes: boolean }>(
-    tx.em,
-    `with standing as (
-       select u.id, u.organization_id from users u join user_credentials c on c.user_id = u.id
-       where u.id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
-       for no key update of u, c)
-     insert into auth_challenges (id, purpose, user_id, organization_id, attempts, payload, created_at, expires_at)
-     select ?::uuid, 'login', id, organization_id, 0, jsonb_build_object('device_label', ?::text), now(),
-       now() + make_interval(mins => ${challengeMinutes})
-     from standing where exists (select from totp_factors f where f.user_id = standing.id and f.confirmed_at is not null)
-     returning expires_at, exists (select from recovery_codes r where r.user_id = auth_challenges.user_id and r.used_at is null) as has_codes`,
-    [userId, passwordHash, id, deviceLabel],
-  );
+  const opened = await row(tx.em, opening({ id, userId, passwordHash, deviceLabel }));
 
-  return opened && { id, expiresAt: opened.expires_at, hasRecoveryCodes: opened.has_codes };
+  return opened && { id, ...opened };
 }
+
+interface Tried {
+  readonly challengeId: string;
+  readonly userId: string;
+}
+
+const counting = prepared(({ challengeId, userId }: ParametersOf<Tried>) =>
+  query
+    .updateTable('auth_challenges')
+    .set(({ eb }) => ({ attempts: eb('attempts', '+', 1) }))
+    .where('id', '=', challengeId)
+    .where('userId', '=', userId)
+    .where('purpose', '=', sql.lit('login'))
+    .where('usedAt', 'is', null)
+    .where('expiresAt', '>', sql<string>`now()`)
+    .where('attempts', '<', maxTries)
+    .returning(({ ref, selectFrom }) => [
+      sql<string | null>`${ref('payload')} ->> 'device_label'`.as('deviceLabel'),
+      selectFrom('totp_factors as f')
+        .select('f.secretEnc')
+        .whereRef('f.userId', '=', 'auth_challenges.userId')
+        .where('f.confirmedAt', 'is not', null)
+        .as('sealedFactor'),
+    ]),
+);
 
 /** What a counted try needs for its verification. */
-export interface CountedTry {
-  readonly deviceLabel: string | null;
-  /** The confirmed factor of the user, encrypted; null without one. */
-  readonly sealedFactor: Buffer | null;
-}
+export type CountedTry = NonNullable<Awaited<ReturnType<typeof countTry>>>;
 
-/** Counts a try before its code is checked, so that concurrent tries cannot exceed the limit. Returns null when the challenge is dead. */
-export async function countTry(
-  tx: TenantTransaction,
-  { challengeId, userId }: { readonly challengeId: string; readonly userId: string },
-): Promise<CountedTry | null> {
-  const counted = await row<{ device_label: string | null; sealed_factor: Buffer | null }>(
-    tx.em,
-    `update auth_challenges set attempts = attempts + 1
-      where id = ?::uuid and user_id = ?::uuid and purpose = 'login' and used_at is null and expires_at > now() and attempts < ${maxTries}
-     returning payload ->> 'device_label' as device_label,
-       (select f.secret_enc from totp_factors f where f.user_id = auth_challenges.user_id and f.confirmed_at is not null) as sealed_factor`,
-    [challengeId, userId],
-  );
-
-  return counted && { deviceLabel: counted.device_label, sealedFactor: counted.sealed_factor };
+/**
+ * Counts a try before its code is checked, so that concurrent tries cannot exceed the limit. Returns what its verification needs: the label of the device, and
+ * the confirmed factor of the user, encrypted, or null without one. Returns null when the challenge is dead.
+ */
+export async function countTry(tx: TenantTransaction, { challengeId, userId }: Tried) {
+  return row(tx.em, counting({ challengeId, userId }));
 }

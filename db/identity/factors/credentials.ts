@@ -1,24 +1,28 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
+import { hasFactor } from '../../tenancy/people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
+const now = sql<string>`now()`;
+
 /** The credential of a signed-in user, with what a new password is checked against. */
-export interface OwnCredential {
-  readonly passwordHash: string | null;
-  readonly email: string;
-  readonly fullName: string | null;
-  readonly hasFactor: boolean;
-}
+export type OwnCredential = NonNullable<Awaited<ReturnType<typeof findCredential>>>;
+
+const credentialOf = prepared(({ userId }: ParametersOf<{ readonly userId: string | null }>) =>
+  query
+    .selectFrom('users as u')
+    .leftJoin('user_credentials as c', 'c.userId', 'u.id')
+    .select(['c.passwordHash', 'u.email', 'u.fullName'])
+    .select(({ ref }) => hasFactor(ref('u.id')).as('hasFactor'))
+    .where('u.id', '=', sql<string>`${userId}::uuid`)
+    .where('u.deletedAt', 'is', null),
+);
 
 /** Returns the credential of a user, or null when the user no longer exists. */
-export async function findCredential(tx: TenantTransaction, userId: string | null): Promise<OwnCredential | null> {
-  const found = await row<{ password_hash: string | null; email: string; full_name: string | null; has_factor: boolean }>(
-    tx.em,
-    `select c.password_hash, u.email, u.full_name,
-       exists (select from totp_factors f where f.user_id = u.id and f.confirmed_at is not null) as has_factor
-     from users u left join user_credentials c on c.user_id = u.id where u.id = ?::uuid and u.deleted_at is null`,
-    [userId],
-  );
-  return found && { passwordHash: found.password_hash, email: found.email, fullName: found.full_name, hasFactor: found.has_factor };
+export async function findCredential(tx: TenantTransaction, userId: string | null) {
+  return row(tx.em, credentialOf({ userId }));
 }
 
 /** Replaces a password; returns false when `from` is no longer the stored hash. */
@@ -28,8 +32,11 @@ export async function replacePassword(
 ): Promise<boolean> {
   const changed = await change(
     tx.em,
-    `update user_credentials set password_hash = ?, password_changed_at = now(), updated_at = now() where user_id = ?::uuid and password_hash = ?`,
-    [to, userId, from],
+    query
+      .updateTable('user_credentials')
+      .set({ passwordHash: to, passwordChangedAt: now, updatedAt: now })
+      .where('userId', '=', userId)
+      .where('passwordHash', '=', from),
   );
   return changed > 0;
 }
@@ -38,17 +45,29 @@ export async function replacePassword(
 export async function setPassword(tx: TenantTransaction, userId: string, passwordHash: string): Promise<void> {
   await change(
     tx.em,
-    `update user_credentials set password_hash = ?, password_changed_at = now(), updated_at = now(),
-       email_verified_at = coalesce(email_verified_at, now())
-      where user_id = ?::uuid`,
-    [passwordHash, userId],
+    query
+      .updateTable('user_credentials')
+      .set(({ fn }) => ({ passwordHash, passwordChangedAt: now, updatedAt: now, emailVerifiedAt: fn.coalesce('emailVerifiedAt', now) }))
+      .where('userId', '=', userId),
   );
 }
 
+interface Rehash {
+  readonly userId: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const rehashing = prepared(({ userId, from, to }: ParametersOf<Rehash>) =>
+  query
+    .updateTable('user_credentials')
+    // The password stays the same: so does `updatedAt`.
+    .set(({ ref }) => ({ passwordHash: to, updatedAt: ref('updatedAt') }))
+    .where('userId', '=', userId)
+    .where('passwordHash', '=', from),
+);
+
 /** Replaces an outdated password hash by one made with today's parameters, if it is still the stored one. */
-export async function replaceOutdatedHash(
-  tx: TenantTransaction,
-  { userId, from, to }: { userId: string; from: string; to: string },
-): Promise<void> {
-  await change(tx.em, 'update user_credentials set password_hash = ? where user_id = ?::uuid and password_hash = ?', [to, userId, from]);
+export async function replaceOutdatedHash(tx: TenantTransaction, { userId, from, to }: Rehash): Promise<void> {
+  await change(tx.em, rehashing({ userId, from, to }));
 }

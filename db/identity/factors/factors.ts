@@ -1,8 +1,13 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { change, iso, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** Minutes in which a new factor must be confirmed. */
 const confirmMinutes = 15;
+
+const now = sql<string>`now()`;
 
 /** A second factor as it is stored, with its secret decrypted. */
 export interface StoredFactor {
@@ -19,44 +24,74 @@ export interface FactorScope {
 }
 
 /** Stores an unconfirmed factor, replacing an older unconfirmed one. Returns its expiry, or null when there is a confirmed one. */
-export async function writeFactor(tx: TenantTransaction, place: FactorScope & { readonly sealed: Buffer }): Promise<string | null> {
-  const stored = await row<{ expires_at: string }>(
+export async function writeFactor(
+  tx: TenantTransaction,
+  { userId, organizationId, sealed }: FactorScope & { readonly sealed: Buffer },
+): Promise<string | null> {
+  const stored = await row(
     tx.em,
-    `insert into totp_factors (user_id, organization_id, secret_enc, created_at, expires_at)
-     values (?::uuid, ?::uuid, ?, now(), now() + make_interval(mins => ${confirmMinutes}))
-     on conflict (user_id) do update set secret_enc = excluded.secret_enc, created_at = now(), expires_at = excluded.expires_at, last_step = null
-       where totp_factors.confirmed_at is null
-     returning expires_at`,
-    [place.userId, place.organizationId, place.sealed],
+    query
+      .insertInto('totp_factors')
+      .values({
+        userId,
+        organizationId,
+        secretEnc: sealed,
+        createdAt: now,
+        expiresAt: sql<string>`now() + make_interval(mins => ${confirmMinutes})`,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .column('userId')
+          .doUpdateSet(({ ref }) => ({
+            secretEnc: ref('excluded.secretEnc'),
+            createdAt: now,
+            expiresAt: ref('excluded.expiresAt'),
+            lastStep: null,
+          }))
+          .where('totp_factors.confirmedAt', 'is', null),
+      )
+      .returning(({ ref }) => ref('expiresAt').$notNull().as('expiresAt')),
   );
-  return stored && iso(stored.expires_at);
+  return stored && iso(stored.expiresAt);
 }
 
 /** Returns the factor of a user as it is stored, or null without one. */
 export async function findFactor(tx: TenantTransaction, userId: string): Promise<Omit<StoredFactor, 'secret'> | null> {
-  const found = await row<{ secret_enc: Buffer; is_confirmed: boolean; is_over: boolean }>(
+  return row(
     tx.em,
-    `select secret_enc, confirmed_at is not null as is_confirmed, coalesce(expires_at <= now(), false) as is_over
-     from totp_factors where user_id = ?::uuid`,
-    [userId],
+    query
+      .selectFrom('totp_factors')
+      .select(({ eb, ref }) => [
+        'secretEnc as sealed',
+        eb('confirmedAt', 'is not', null).$castTo<boolean>().as('isConfirmed'),
+        sql<boolean>`coalesce(${ref('expiresAt')} <= now(), false)`.as('isOver'),
+      ])
+      .where('userId', '=', userId),
   );
-  return found && { sealed: found.secret_enc, isConfirmed: found.is_confirmed, isOver: found.is_over };
 }
+
+interface SpentStep {
+  readonly userId: string;
+  readonly sealed: Buffer;
+  readonly step: number;
+}
+
+const spending = prepared(({ userId, sealed, step }: ParametersOf<SpentStep>) =>
+  query
+    .updateTable('totp_factors')
+    .set({ lastStep: step })
+    .where('userId', '=', userId)
+    .where('secretEnc', '=', sealed)
+    .where('confirmedAt', 'is not', null)
+    .where(({ eb, fn, lit }) => eb(fn.coalesce('lastStep', lit(-1)), '<', step)),
+);
 
 /**
  * Spends the time step of a matching code (RFC 6238 §5.2): this step and earlier ones are never accepted again. Returns false when it was spent before, also by
  * a concurrent request with the same code, or when the factor was replaced or removed meanwhile.
  */
-export async function spendStep(
-  tx: TenantTransaction,
-  { userId, sealed, step }: { readonly userId: string; readonly sealed: Buffer; readonly step: number },
-): Promise<boolean> {
-  const spent = await change(
-    tx.em,
-    'update totp_factors set last_step = ? where user_id = ?::uuid and secret_enc = ? and confirmed_at is not null and coalesce(last_step, -1) < ?',
-    [step, userId, sealed, step],
-  );
-  return spent === 1;
+export async function spendStep(tx: TenantTransaction, { userId, sealed, step }: SpentStep): Promise<boolean> {
+  return (await change(tx.em, spending({ userId, sealed, step }))) === 1;
 }
 
 /** What is stored with the factor whose code was right. */
@@ -69,28 +104,61 @@ export interface ConfirmedFactor {
 }
 
 /**
- * Confirms a factor with its recovery codes, and records that on the session. The credential row is updated as well, so that this waits for a concurrent
- * sign-in by password alone, or that sign-in sees the factor.
+ * Confirms a factor with its recovery codes, and records that on the session; returns whether each was done, and when. The credential row is updated as well,
+ * so that this waits for a concurrent sign-in by password alone, or that sign-in sees the factor.
  */
-export function writeConfirmed(
-  tx: TenantTransaction,
-  { userId, sessionId, sealed, step, codeHashes }: ConfirmedFactor,
-): Promise<{ readonly is_confirmed: boolean; readonly is_live: boolean; readonly at: string } | null> {
-  return row<{ is_confirmed: boolean; is_live: boolean; at: string }>(
+export async function writeConfirmed(tx: TenantTransaction, { userId, sessionId, sealed, step, codeHashes }: ConfirmedFactor) {
+  return row(
     tx.em,
-    `with confirmed as (
-       update totp_factors set confirmed_at = now(), expires_at = null, last_step = ?
-       where user_id = ?::uuid and secret_enc = ? and confirmed_at is null returning user_id, organization_id),
-     codes as (
-       insert into recovery_codes (user_id, code_hash, organization_id, created_at)
-       select user_id, hash, organization_id, now() from confirmed cross join unnest(?::bytea[]) as hash),
-     held as (update user_credentials c set updated_at = now() from confirmed where c.user_id = confirmed.user_id returning c.user_id),
-     verified as (
-       update sessions s set verified_at = now(), mfa_level = 'totp' from held
-       where s.id = ?::uuid and s.user_id = held.user_id and s.revoked_at is null returning s.id)
-     select exists (select from confirmed) as is_confirmed, exists (select from verified) as is_live, now() as at`,
-    [step, userId, sealed, codeHashes, sessionId],
+    query
+      .with('confirmed', (of) =>
+        of
+          .updateTable('totp_factors')
+          .set({ confirmedAt: now, expiresAt: null, lastStep: step })
+          .where('userId', '=', userId)
+          .where('secretEnc', '=', sealed)
+          .where('confirmedAt', 'is', null)
+          .returning(['userId', 'organizationId']),
+      )
+      .with('codes', (of) =>
+        of
+          .insertInto('recovery_codes')
+          .columns(['userId', 'codeHash', 'organizationId', 'createdAt'])
+          .expression(({ selectFrom }) =>
+            selectFrom('confirmed')
+              .crossJoin(unnested(codeHashes))
+              .select(['confirmed.userId', 'made.hash', 'confirmed.organizationId', now.as('createdAt')]),
+          ),
+      )
+      .with('held', (of) =>
+        of
+          .updateTable('user_credentials')
+          .from('confirmed')
+          .set({ updatedAt: now })
+          .whereRef('user_credentials.userId', '=', 'confirmed.userId')
+          .returning('user_credentials.userId'),
+      )
+      .with('verified', (of) =>
+        of
+          .updateTable('sessions')
+          .from('held')
+          .set({ verifiedAt: now, mfaLevel: 'totp' })
+          .where('sessions.id', '=', sessionId)
+          .whereRef('sessions.userId', '=', 'held.userId')
+          .where('sessions.revokedAt', 'is', null)
+          .returning('sessions.id'),
+      )
+      .selectNoFrom(({ exists, selectFrom }) => [
+        exists(selectFrom('confirmed').select('confirmed.userId')).$castTo<boolean>().as('isConfirmed'),
+        exists(selectFrom('verified').select('verified.id')).$castTo<boolean>().as('isLive'),
+        now.as('at'),
+      ]),
   );
+}
+
+/** The digests of recovery codes as rows. */
+export function unnested(hashes: readonly Buffer[]) {
+  return sql<{ hash: Buffer }>`unnest(${hashes}::bytea[])`.as<'made'>(sql`made (hash)`);
 }
 
 /** Returns whether a user has a confirmed factor, which is locked, and whether the organization requires one. */
@@ -98,15 +166,22 @@ export async function lockFactor(
   tx: TenantTransaction,
   { userId, organizationId }: FactorScope,
 ): Promise<{ readonly isConfirmed: boolean; readonly isRequired: boolean }> {
-  const factor = await row<{ is_confirmed: boolean; is_required: boolean | null }>(
+  const factor = await row(
     tx.em,
-    `select confirmed_at is not null as is_confirmed,
-       (select require_mfa from organization_settings where organization_id = ?::uuid) as is_required
-     from totp_factors where user_id = ?::uuid for update`,
-    [organizationId, userId],
+    query
+      .selectFrom('totp_factors')
+      .select(({ eb, selectFrom }) => [
+        eb('confirmedAt', 'is not', null).$castTo<boolean>().as('isConfirmed'),
+        selectFrom('organization_settings as s')
+          .select('s.requireMfa')
+          .where('s.organizationId', '=', sql<string>`${organizationId}::uuid`)
+          .as('isRequired'),
+      ])
+      .where('userId', '=', userId)
+      .forUpdate(),
   );
 
-  return { isConfirmed: factor?.is_confirmed ?? false, isRequired: factor?.is_required ?? false };
+  return { isConfirmed: factor?.isConfirmed ?? false, isRequired: factor?.isRequired ?? false };
 }
 
 /**
@@ -114,15 +189,35 @@ export async function lockFactor(
  * number of deleted rows.
  */
 export async function deleteFactor(tx: TenantTransaction, userId: string): Promise<number> {
-  const gone = await row<{ count: number }>(
+  const gone = await row(
     tx.em,
-    `with codes as (delete from recovery_codes where user_id = ?::uuid returning user_id),
-       factor as (delete from totp_factors where user_id = ?::uuid returning user_id),
-       gone as (select count(*)::int as count from (select from codes union all select from factor) as deleted),
-       held as (update user_credentials c set updated_at = now() from gone where c.user_id = ?::uuid and gone.count > 0 returning c.user_id),
-       unverified as (update sessions s set mfa_level = 'none' from held where s.user_id = held.user_id and s.mfa_level <> 'none')
-     select count from gone`,
-    [userId, userId, userId],
+    query
+      .with('codes', (of) => of.deleteFrom('recovery_codes').where('userId', '=', userId).returning('userId'))
+      .with('factor', (of) => of.deleteFrom('totp_factors').where('userId', '=', userId).returning('userId'))
+      .with('gone', () =>
+        query.selectNoFrom(
+          sql<number>`(select count(*)::int from (select from codes union all select from factor) as deleted)`.as('count'),
+        ),
+      )
+      .with('held', (of) =>
+        of
+          .updateTable('user_credentials')
+          .from('gone')
+          .set({ updatedAt: now })
+          .where('user_credentials.userId', '=', userId)
+          .where('gone.count', '>', 0)
+          .returning('user_credentials.userId'),
+      )
+      .with('unverified', (of) =>
+        of
+          .updateTable('sessions')
+          .from('held')
+          .set({ mfaLevel: 'none' })
+          .whereRef('sessions.userId', '=', 'held.userId')
+          .where('sessions.mfaLevel', '<>', 'none'),
+      )
+      .selectFrom('gone')
+      .select('gone.count'),
   );
   return gone?.count ?? 0;
 }

@@ -1,4 +1,8 @@
+import { sql } from 'kysely';
 import { newId } from '../../ids.ts';
+import { Condition } from '../../condition.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Person } from '../people/people.ts';
@@ -17,45 +21,48 @@ export interface LoginFailure {
   readonly reason: LoginFailureReason;
 }
 
-/** Stores a refused sign-in or verification. */
-export async function insertLoginFailure(tx: TenantTransaction, failure: LoginFailure): Promise<void> {
-  await change(
-    tx.em,
-    'insert into login_failures (id, at, account_hash, user_id, organization_id, ip_truncated, reason) values (?::uuid, now(), ?, ?::uuid, ?::uuid, ?, ?)',
-    [
-      newId(),
-      failure.accountHash,
-      failure.person?.id ?? null,
-      failure.person?.organizationId ?? null,
-      failure.networkAddress,
-      failure.reason,
-    ],
-  );
+interface NewFailure extends Omit<LoginFailure, 'person'> {
+  readonly id: string;
+  readonly userId: string | null;
+  readonly organizationId: string | null;
 }
 
-export interface Keeping {
-  readonly organization_id: string | null;
-  readonly days: number;
+const inserting = prepared(({ id, accountHash, userId, organizationId, networkAddress, reason }: ParametersOf<NewFailure>) =>
+  query
+    .insertInto('login_failures')
+    .values({ id, at: sql<string>`now()`, accountHash, userId, organizationId, ipTruncated: networkAddress, reason }),
+);
+
+/** Stores a refused sign-in or verification. */
+export async function insertLoginFailure(
+  tx: TenantTransaction,
+  { accountHash, person, networkAddress, reason }: LoginFailure,
+): Promise<void> {
+  const of = { userId: person?.id ?? null, organizationId: person?.organizationId ?? null };
+  await change(tx.em, inserting({ id: newId(), accountHash, ...of, networkAddress, reason }));
 }
+
+export type Keeping = Awaited<ReturnType<typeof placesWithFailures>>[number];
 
 /** Returns the organizations with failed logins (null: those of no organization) and how many days each retains them; `defaultDays` where it has no setting. */
-export async function placesWithFailures(em: SqlEntityManager, defaultDays: number): Promise<Keeping[]> {
-  return rows<Keeping>(
+export async function placesWithFailures(em: SqlEntityManager, defaultDays: number) {
+  const places = query.selectFrom('login_failures').distinct().select('organizationId');
+  return rows(
     em,
-    `select f.organization_id, coalesce(s.failed_login_retention_days, ?) as days
-     from (select distinct organization_id from login_failures) f
-     left join organization_settings s on s.organization_id = f.organization_id order by 1`,
-    [defaultDays],
+    query
+      .selectFrom(places.as('f'))
+      .leftJoin('organization_settings as s', 's.organizationId', 'f.organizationId')
+      .select(({ ref }) => ['f.organizationId', sql<number>`coalesce(${ref('s.failedLoginRetentionDays')}, ${defaultDays})`.as('days')])
+      .orderBy('f.organizationId'),
   );
 }
 
 /** Returns the time of the newest failed login beyond `maxFailures`, or null when there are not that many. */
 export async function lastOfTooMany(em: SqlEntityManager, organizationId: string | null, maxFailures: number): Promise<string | null> {
-  const own = inChain(organizationId);
-  const found = await row<{ at: string }>(em, `select at from login_failures where ${own.sql} order by at desc offset ? limit 1`, [
-    ...own.params,
-    maxFailures,
-  ]);
+  const found = await row(
+    em,
+    query.selectFrom('login_failures').select('at').where(ofPlace(organizationId)).orderBy('at', 'desc').offset(maxFailures).limit(1),
+  );
   return found?.at ?? null;
 }
 
@@ -66,12 +73,17 @@ export async function deleteLoginFailures(
   em: SqlEntityManager,
   past: { readonly organizationId: string | null; readonly days: number; readonly until: string | null; readonly limit: number },
 ): Promise<number> {
-  const own = inChain(past.organizationId);
-  return change(
-    em,
-    `delete from login_failures where id in (
-       select id from login_failures where ${own.sql} and at <= greatest(now() - make_interval(days => ?::int), ?::timestamptz)
-       order by at limit ?)`,
-    [...own.params, past.days, past.until, past.limit],
-  );
+  const oldest = query
+    .selectFrom('login_failures')
+    .select('id')
+    .where(ofPlace(past.organizationId))
+    .where('at', '<=', sql<string>`greatest(now() - make_interval(days => ${past.days}::int), ${past.until}::timestamptz)`)
+    .orderBy('at')
+    .limit(past.limit);
+  return change(em, query.deleteFrom('login_failures').where('id', 'in', oldest));
+}
+
+function ofPlace(organizationId: string | null): Condition {
+  const { sql: text, params } = inChain(organizationId);
+  return new Condition(text, params);
 }

@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { Condition } from '../../condition.ts';
+import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { isAskerStanding } from '../sessions/session-right.sql.ts';
@@ -7,6 +10,11 @@ export type MailPurpose = 'password_reset' | 'email_confirm';
 
 const confirmHours = 24;
 
+const now = sql<string>`now()`;
+
+/** The columns of a challenge that a mail asks to answer. */
+export const challengeColumns = ['id', 'purpose', 'userId', 'organizationId', 'tokenHash', 'attempts', 'payload', 'expiresAt'] as const;
+
 /** A token to be used up, by its digest. */
 export interface UsedToken {
   readonly hash: Buffer;
@@ -15,19 +23,22 @@ export interface UsedToken {
 }
 
 /** Uses up an open token and returns its payload; null when it is no longer open. */
-export function useMailToken(
-  tx: TenantTransaction,
-  { hash, purpose, userId }: UsedToken,
-): Promise<{ readonly email: string | null } | null> {
-  return row<{ email: string | null }>(
+export async function useMailToken(tx: TenantTransaction, { hash, purpose, userId }: UsedToken) {
+  return row(
     tx.em,
-    // Taken behind the credential's lock, in the same order as every operation that ends sign-ins.
-    `with held as (select c.user_id from user_credentials c where c.user_id = ?::uuid for no key update)
-     update auth_challenges c set used_at = now() from held
-      where c.token_hash = ? and c.purpose = ? and c.user_id = held.user_id and c.used_at is null and c.expires_at > now()
-        and ${isAskerStanding('c.session_id')}
-      returning c.payload ->> 'email' as email`,
-    [userId, hash, purpose],
+    query
+      // Taken behind the credential's lock, in the same order as every operation that ends sign-ins.
+      .with('held', (of) => of.selectFrom('user_credentials as c').select('c.userId').where('c.userId', '=', userId).forNoKeyUpdate())
+      .updateTable('auth_challenges')
+      .from('held')
+      .set({ usedAt: now })
+      .where('auth_challenges.tokenHash', '=', hash)
+      .where('auth_challenges.purpose', '=', purpose)
+      .whereRef('auth_challenges.userId', '=', 'held.userId')
+      .where('auth_challenges.usedAt', 'is', null)
+      .where('auth_challenges.expiresAt', '>', now)
+      .where(new Condition(isAskerStanding('auth_challenges.session_id')))
+      .returning(({ ref }) => sql<string | null>`${ref('auth_challenges.payload')} ->> 'email'`.as('email')),
   );
 }
 
@@ -43,19 +54,37 @@ export async function openConfirmation(
     readonly email: string;
   },
 ): Promise<void> {
-  const { outboxId, userId, organizationId, sessionId, email } = confirmation;
+  const { outboxId, tokenHash, userId, organizationId, sessionId, email } = confirmation;
 
   await change(
     tx.em,
-    `with wanted as (
-       insert into user_credentials (user_id, organization_id, pending_email) values (?::uuid, ?::uuid, ?)
-       on conflict (user_id) do update set pending_email = excluded.pending_email, updated_at = now()
-       returning user_id, organization_id, pending_email),
-     older as (
-       delete from auth_challenges c using wanted where c.user_id = wanted.user_id and c.purpose = 'email_confirm' and c.used_at is null)
-     insert into auth_challenges (id, purpose, user_id, organization_id, session_id, token_hash, attempts, payload, created_at, expires_at)
-     select ?::uuid, 'email_confirm', user_id, organization_id, ?::uuid, ?::bytea, 0, jsonb_build_object('email', pending_email), now(),
-       now() + make_interval(hours => ${confirmHours}) from wanted`,
-    [userId, organizationId, email, outboxId, sessionId, confirmation.tokenHash],
+    query
+      .with('wanted', (of) =>
+        of
+          .insertInto('user_credentials')
+          .values({ userId, organizationId, pendingEmail: email })
+          .onConflict((conflict) =>
+            conflict.column('userId').doUpdateSet(({ ref }) => ({ pendingEmail: ref('excluded.pendingEmail'), updatedAt: now })),
+          )
+          .returning(['userId', 'organizationId', 'pendingEmail']),
+      )
+      .with('older', (of) =>
+        of
+          .deleteFrom('auth_challenges as c')
+          .using('wanted')
+          .whereRef('c.userId', '=', 'wanted.userId')
+          .where('c.purpose', '=', 'email_confirm')
+          .where('c.usedAt', 'is', null),
+      )
+      .insertInto('auth_challenges')
+      .columns([...challengeColumns, 'sessionId', 'createdAt'])
+      .expression(({ selectFrom }) =>
+        selectFrom('wanted')
+          .select([sql`${outboxId}::uuid`.as('id'), sql`'email_confirm'`.as('purpose'), 'wanted.userId', 'wanted.organizationId'])
+          .select([sql`${tokenHash}::bytea`.as('tokenHash'), sql`0`.as('attempts')])
+          .select(({ ref }) => sql`jsonb_build_object('email', ${ref('wanted.pendingEmail')})`.as('payload'))
+          .select(sql`now() + make_interval(hours => ${confirmHours})`.as('expiresAt'))
+          .select([sql`${sessionId}::uuid`.as('sessionId'), now.as('createdAt')]),
+      ),
   );
 }

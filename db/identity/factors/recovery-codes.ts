@@ -1,5 +1,9 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { iso, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { unnested } from './factors.ts';
 
 /** Replaces the recovery codes of a user; returns the time of the new ones. */
 export async function replaceCodes(
@@ -10,24 +14,41 @@ export async function replaceCodes(
     hashes,
   }: { readonly userId: string; readonly organizationId: string | null; readonly hashes: readonly Buffer[] },
 ): Promise<string> {
-  const made = await row<{ created_at: string }>(
+  const made = await row(
     tx.em,
-    `with older as (delete from recovery_codes where user_id = ?::uuid)
-     insert into recovery_codes (user_id, code_hash, organization_id, created_at)
-     select ?::uuid, hash, ?::uuid, now() from unnest(?::bytea[]) as hash returning created_at`,
-    [userId, userId, organizationId, hashes],
+    query
+      .with('older', (of) => of.deleteFrom('recovery_codes').where('userId', '=', userId))
+      .insertInto('recovery_codes')
+      .columns(['userId', 'codeHash', 'organizationId', 'createdAt'])
+      .expression(({ selectFrom }) =>
+        selectFrom(unnested(hashes)).select([
+          sql`${userId}::uuid`.as('userId'),
+          'made.hash',
+          sql`${organizationId}::uuid`.as('organizationId'),
+          sql`now()`.as('createdAt'),
+        ]),
+      )
+      .returning('createdAt'),
   );
 
   if (!made) throw new Error('no recovery codes were made');
-  return iso(made.created_at);
+  return iso(made.createdAt);
 }
 
+const using = prepared(({ userId, hashes }: ParametersOf<{ readonly userId: string; readonly hashes: readonly Buffer[] }>) =>
+  query
+    .updateTable('recovery_codes')
+    .set({ usedAt: sql<string>`now()` })
+    .where('userId', '=', userId)
+    .where(({ ref }) => sql<boolean>`${ref('codeHash')} = any(${hashes}::bytea[])`)
+    .where('usedAt', 'is', null)
+    .returning(
+      sql<number>`(select count(*)::int from recovery_codes o
+        where o.user_id = recovery_codes.user_id and o.used_at is null and o.code_hash <> recovery_codes.code_hash)`.as('left'),
+    ),
+);
+
 /** Uses up the code that matches one of the digests. Returns how many are left, or null when none matches. */
-export function useCode(tx: TenantTransaction, userId: string, hashes: readonly Buffer[]): Promise<{ readonly left: number } | null> {
-  return row<{ left: number }>(
-    tx.em,
-    `update recovery_codes r set used_at = now() where r.user_id = ?::uuid and r.code_hash = any(?::bytea[]) and r.used_at is null
-     returning (select count(*)::int from recovery_codes o where o.user_id = r.user_id and o.used_at is null and o.code_hash <> r.code_hash) as left`,
-    [userId, hashes],
-  );
+export async function useCode(tx: TenantTransaction, userId: string, hashes: readonly Buffer[]) {
+  return row(tx.em, using({ userId, hashes }));
 }

@@ -1,27 +1,34 @@
+import type { Selectable } from 'kysely';
+import type { Condition } from '../../condition.ts';
 import type { Page, PageRequest } from '../../page.ts';
-import { fetchPage, holdsText } from '../../page-query.ts';
+import { contains, preparedList } from '../../page-query.ts';
+import type { ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { visibleTo, type Scoped } from '../../scope.ts';
+import type { Tables } from '../../table-types.ts';
 import { ServiceKey } from './service-key.entity.ts';
 
-/** A service key as views show it; the entity fits it too. */
-export interface ShownServiceKey {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly workspaceId: string | null;
-  readonly scope: ServiceKey['scope'];
-  readonly name: string;
-  readonly role: ServiceKey['role'];
-  readonly scopes: readonly string[];
-  readonly prefix: string;
-  readonly last4: string;
-  readonly createdByUserId: string;
-  readonly createdAt: Date | string;
-  readonly updatedAt: Date | string;
-  readonly expiresAt: Date | string | null;
-  readonly lastUsedAt: Date | string | null;
-  readonly rotatedAt: Date | string | null;
-  readonly revokedAt: Date | string | null;
-}
+const columns = [
+  'id',
+  'organizationId',
+  'workspaceId',
+  'scope',
+  'name',
+  'role',
+  'scopes',
+  'prefix',
+  'last4',
+  'createdByUserId',
+  'createdAt',
+  'updatedAt',
+  'expiresAt',
+  'lastUsedAt',
+  'rotatedAt',
+  'revokedAt',
+] as const;
+
+/** A service key as views show it: a row, or the entity. */
+export type ShownServiceKey = Pick<Selectable<Tables['service_keys']> | ServiceKey, (typeof columns)[number]>;
 
 export interface ServiceKeyFilters {
   readonly q?: string;
@@ -30,34 +37,31 @@ export interface ServiceKeyFilters {
   readonly includesRevoked: boolean;
 }
 
-const columns = `k.id, k.organization_id as "organizationId", k.workspace_id as "workspaceId", k.scope, k.name, k.role, k.scopes, k.prefix, k.last4,
-  k.created_by_user_id as "createdByUserId", k.created_at as "createdAt", k.updated_at as "updatedAt", k.expires_at as "expiresAt",
-  k.last_used_at as "lastUsedAt", k.rotated_at as "rotatedAt", k.revoked_at as "revokedAt"`;
+interface ListArguments extends Omit<ServiceKeyFilters, 'includesRevoked'> {
+  readonly visible: Condition;
+  readonly isLiveOnly: true | undefined;
+}
+
+const listed = preparedList(
+  ({ visible, q, role, workspaceId, isLiveOnly }: ParametersOf<ListArguments>) => {
+    let keys = query.selectFrom('service_keys as k').select(columns).where(visible);
+    if (q) keys = keys.where(({ ref }) => contains(q, ref('k.name')));
+    if (role) keys = keys.where('k.role', '=', role);
+    if (workspaceId) keys = keys.where('k.workspaceId', '=', workspaceId);
+    if (isLiveOnly) keys = keys.where('k.revokedAt', 'is', null);
+    return keys;
+  },
+  [{ column: 'k.id', type: 'uuid', descending: true }],
+);
 
 /** Returns the keys that the caller sees where its rank reaches the floor, newest first. */
 export async function listServiceKeys(
   ctx: Scoped,
-  { filters, page }: { filters: ServiceKeyFilters; page: PageRequest },
+  { filters: { q, role, workspaceId, includesRevoked }, page }: { filters: ServiceKeyFilters; page: PageRequest },
 ): Promise<Page<ShownServiceKey>> {
-  const visible = visibleTo(ctx, ServiceKey, 'k');
-  const where = [visible.sql];
-  const params: unknown[] = [...visible.params];
-  const filter = (sql: string, value: unknown): void => {
-    where.push(sql);
-    params.push(value);
-  };
-
-  if (filters.q !== undefined) filter(holdsText('k.name'), filters.q);
-  if (filters.role !== undefined) filter('k.role = ?', filters.role);
-  if (filters.workspaceId !== undefined) filter('k.workspace_id = ?::uuid', filters.workspaceId);
-  if (!filters.includesRevoked) where.push('k.revoked_at is null');
-
-  return fetchPage<ShownServiceKey>(ctx.em, {
-    select: columns,
-    from: 'service_keys k',
-    where: where.join(' and '),
-    params,
-    order: [{ column: 'k.id', type: 'uuid', descending: true }],
+  return listed(
+    ctx.em,
+    { q, role, workspaceId, visible: visibleTo(ctx, ServiceKey, 'k'), isLiveOnly: !includesRevoked || undefined },
     page,
-  });
+  );
 }

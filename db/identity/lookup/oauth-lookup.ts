@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { Role } from '../../../workflows/contracts/access.ts';
 import type { Databases } from '../../databases.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { callDefinerFunction } from './credential-lookup.ts';
@@ -80,7 +82,7 @@ const noticedMax = 1_000;
 
 /** Ends every grant of a client in all tenants. Open streams of the first 1,000 are notified at once, the others end within 5 s. */
 export async function endSessionsOfClient(tx: TenantTransaction, clientId: string): Promise<void> {
-  const ended = await row<{ ids: string[] }>(tx.em, 'select gate_end_oauth_sessions(?) as ids', [clientId]);
+  const ended = await row(tx.em, query.selectNoFrom(sql<string[]>`gate_end_oauth_sessions(${clientId})`.as('ids')));
   const ids = ended?.ids ?? [];
 
   tx.outgoing.revoked.push(...ids.slice(0, noticedMax).map((id) => `session:${id}`));

@@ -1,6 +1,9 @@
+import { type Expression, sql } from 'kysely';
 import { lowerRole, type Role, type Scope } from '../../../workflows/contracts/access.ts';
 import type { Caller } from '../../caller.ts';
-import type { Predicate, Scoped } from '../../scope.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query, type Built } from '../../query.ts';
+import type { Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -31,45 +34,81 @@ export function madeBy(caller: Caller): MadeBy | null {
   return clientId !== null && sessionId !== null ? { kind: 'oauth_grant', id: sessionId } : null;
 }
 
-/**
- * Selects the person behind the caller as `user_id`, `role`, `scope`, `workspace_id`, and locks person and credential until the end of the transaction: what is
- * made under the lock exists before either can be ended, and ends with it; where one has already ended there is no row. A key or an impersonation ends by an
- * update of its own row, also when its creator ends.
- */
-export function activeCreator(caller: Caller): Predicate {
-  const { kind, principalId, sessionId, impersonationId } = caller;
-  if (kind === 'service_key')
-    return {
-      sql: `select k.created_by_user_id as user_id, null as role, null as scope, null::uuid as workspace_id from service_keys k
-        where k.id = ?::uuid and k.revoked_at is null for share of k`,
-      params: [principalId],
-    };
-  if (kind === 'oauth_client')
-    return {
-      sql: `select null::uuid as user_id, null as role, null as scope, null::uuid as workspace_id from oauth_clients c
-        where c.id = ?::uuid and c.deleted_at is null for share of c`,
-      params: [principalId],
-    };
-  if (impersonationId !== null)
-    return {
-      sql: `select i.operator_user_id as user_id, null as role, null as scope, null::uuid as workspace_id from impersonations i
-        where i.id = ?::uuid and i.ended_at is null for share of i`,
-      params: [impersonationId],
-    };
-  // The person before the session, in the order of every operation that ends both.
-  return {
-    sql: `select u.id as user_id, u.role, u.scope, u.workspace_id from users u join sessions s on s.user_id = u.id
-      where u.id = ?::uuid and u.is_active and u.deleted_at is null and s.id = ?::uuid and s.revoked_at is null for share of u, s`,
-    params: [principalId, sessionId],
-  };
+/** The credential of a caller: a key, a client, an impersonation, or else a person and their session. */
+export interface Credential {
+  readonly serviceKeyId?: string | null;
+  readonly oauthClientId?: string | null;
+  readonly impersonationId?: string;
+  readonly personId?: string | null;
+  readonly sessionId?: string | null;
 }
+
+/** Returns the credential of a caller. */
+export function credentialOf({ kind, principalId, sessionId, impersonationId }: Caller): Credential {
+  if (kind === 'service_key') return { serviceKeyId: principalId };
+  if (kind === 'oauth_client') return { oauthClientId: principalId };
+  return impersonationId === null ? { personId: principalId, sessionId } : { impersonationId };
+}
+
+/**
+ * Selects the person behind a credential, and locks person and credential until the end of the transaction: what is made under the lock exists before either
+ * can be ended, and ends with it; where one has already ended there is no row. A key or an impersonation ends by an update of its own row, also when its
+ * creator ends.
+ */
+export function activeCreator(credential: ParametersOf<Credential>): Built<Creator> & Expression<Creator> {
+  const { serviceKeyId, oauthClientId, impersonationId, personId, sessionId } = credential;
+  const nobody = [sql<null>`null`.as('role'), sql<null>`null`.as('scope'), sql<null>`null::uuid`.as('workspaceId')] as const;
+  if (serviceKeyId !== undefined)
+    return query
+      .selectFrom('service_keys as k')
+      .select('k.createdByUserId as userId')
+      .select(nobody)
+      .where('k.id', '=', sql<string>`${serviceKeyId}::uuid`)
+      .where('k.revokedAt', 'is', null)
+      .forShare('k');
+  if (oauthClientId !== undefined)
+    return query
+      .selectFrom('oauth_clients as c')
+      .select(sql<null>`null::uuid`.as('userId'))
+      .select(nobody)
+      .where('c.id', '=', sql<string>`${oauthClientId}::uuid`)
+      .where('c.deletedAt', 'is', null)
+      .forShare('c');
+  if (impersonationId !== undefined)
+    return query
+      .selectFrom('impersonations as i')
+      .select('i.operatorUserId as userId')
+      .select(nobody)
+      .where('i.id', '=', impersonationId)
+      .where('i.endedAt', 'is', null)
+      .forShare('i');
+  // The person before the session, in the order of every operation that ends both.
+  return query
+    .selectFrom('users as u')
+    .innerJoin('sessions as s', 's.userId', 'u.id')
+    .select(['u.id as userId', 'u.role', 'u.scope', 'u.workspaceId'])
+    .where('u.id', '=', sql<string>`${personId}::uuid`)
+    .where('u.isActive', '=', sql.lit(true))
+    .where('u.deletedAt', 'is', null)
+    .where('s.id', '=', sql<string>`${sessionId}::uuid`)
+    .where('s.revokedAt', 'is', null)
+    .forShare(['u', 's']);
+}
+
+const creatorOf = prepared((credential: ParametersOf<Credential>) => activeCreator(credential));
 
 /** Returns the person behind the caller, locked, or null when person or credential has ended meanwhile. */
 export async function findCreator({ em, caller }: Scoped): Promise<Creator | null> {
-  const { sql, params } = activeCreator(caller);
-  const found = await row<{ user_id: string | null; role: Role | null; scope: Scope | null; workspace_id: string | null }>(em, sql, params);
-  return found && { userId: found.user_id, role: found.role, scope: found.scope, workspaceId: found.workspace_id };
+  return row(em, creatorOf(credentialOf(caller)));
 }
+
+const grantedRole = prepared(({ userId, workspaceId }: ParametersOf<{ readonly userId: string | null; readonly workspaceId: string }>) =>
+  query
+    .selectFrom('workspace_grants')
+    .select('role')
+    .where('userId', '=', sql<string>`${userId}::uuid`)
+    .where('workspaceId', '=', workspaceId),
+);
 
 /** Returns today's rank of a locked creator in a workspace, or in the whole organization (null); null where they have none. */
 export async function rankOfCreator(
@@ -82,9 +121,6 @@ export async function rankOfCreator(
   if (workspaceId === null) return null;
 
   // A separate statement, so that it does not see a grant that ended while this waited for the lock.
-  const granted = await row<{ role: Role }>(tx.em, 'select role from workspace_grants where user_id = ? and workspace_id = ?', [
-    userId,
-    workspaceId,
-  ]);
+  const granted = await row(tx.em, grantedRole({ userId, workspaceId }));
   return granted ? lowerRole(granted.role, role) : null;
 }

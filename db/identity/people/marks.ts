@@ -1,21 +1,45 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Expression, sql, type SqlBool } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { change } from '../../sql.ts';
 
 /** Kinds of credentials whose uses are recorded. */
 export type MarkedKind = 'session' | 'service_key' | 'oauth_client';
 
-const markedColumns = {
-  session: ['sessions', 'last_seen_at'],
-  service_key: ['service_keys', 'last_used_at'],
-  oauth_client: ['oauth_clients', 'last_used_at'],
-} as const satisfies Record<MarkedKind, readonly [table: string, column: string]>;
+const now = sql<string>`now()`;
+
+type Marked = ParametersOf<{ readonly ids: readonly string[] }>;
+
+const markSession = prepared(({ ids }: Marked) =>
+  query
+    .updateTable('sessions')
+    .set({ lastSeenAt: now })
+    .where(({ ref }) => isDue(ids, ref('lastSeenAt'))),
+);
+
+// A use is no change of the row: `updatedAt` stays.
+const markServiceKey = prepared(({ ids }: Marked) =>
+  query
+    .updateTable('service_keys')
+    .set(({ ref }) => ({ lastUsedAt: now, updatedAt: ref('updatedAt') }))
+    .where(({ ref }) => isDue(ids, ref('lastUsedAt'))),
+);
+
+const markOauthClient = prepared(({ ids }: Marked) =>
+  query
+    .updateTable('oauth_clients')
+    .set(({ ref }) => ({ lastUsedAt: now, updatedAt: ref('updatedAt') }))
+    .where(({ ref }) => isDue(ids, ref('lastUsedAt'))),
+);
+
+const marks = { session: markSession, service_key: markServiceKey, oauth_client: markOauthClient };
+
+function isDue(ids: Expression<readonly string[]>, markedAt: Expression<string | null>): Expression<SqlBool> {
+  return sql<boolean>`(id = any (${ids}::uuid[]) and (${markedAt} is null or ${markedAt} < now() - interval '60 seconds'))`;
+}
 
 /** Records a use on rows of a kind. The condition guarantees at most one write per minute, also between processes. Sweeper's pool. */
 export async function markSeen(em: SqlEntityManager, kind: MarkedKind, ids: readonly string[]): Promise<void> {
-  const [table, column] = markedColumns[kind];
-  await change(
-    em,
-    `update ${table} set ${column} = now() where id = any (?::uuid[]) and (${column} is null or ${column} < now() - interval '60 seconds')`,
-    [ids],
-  );
+  await change(em, marks[kind]({ ids }));
 }

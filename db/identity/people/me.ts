@@ -1,24 +1,12 @@
+import { type NotNull, sql } from 'kysely';
 import type { Caller } from '../../caller.ts';
+import type { Condition } from '../../condition.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
-import { personOf, userColumns, type UserRow } from '../../tenancy/people/users.ts';
+import { hasFactor, personOf, userColumns, userColumnsOfU, type UserRow } from '../../tenancy/people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-
-/** A session as views show it. */
-export interface SessionRow {
-  readonly id: string;
-  readonly kind: 'login' | 'oauth';
-  readonly client_id: string | null;
-  readonly client_name: string | null;
-  readonly device_label: string | null;
-  readonly user_agent: string;
-  readonly ip_truncated: string;
-  readonly mfa_level: 'none' | 'totp' | 'recovery_code';
-  readonly verified_at: Date | string;
-  readonly created_at: Date | string;
-  readonly last_seen_at: Date | string;
-  readonly expires_at: Date | string;
-  readonly revoked_at: Date | string | null;
-}
+import type { SessionRow } from '../sessions/session-list.ts';
 
 /** The user who holds the session of a request, also where the tenant doesn't show them; inside an impersonation its target, without a session. */
 export interface Holder {
@@ -62,51 +50,145 @@ async function readShown(tx: TenantTransaction, caller: Caller): Promise<Holder 
   return caller.sessionId === null ? null : readHolder(tx, caller.principalId, caller.sessionId);
 }
 
+const targetById = prepared(({ userId, own }: ParametersOf<{ readonly userId: string | null; readonly own: Condition }>) =>
+  query
+    .selectFrom('users as u')
+    .leftJoin('user_credentials as c', 'c.userId', 'u.id')
+    .leftJoin('organization_settings as st', 'st.organizationId', 'u.organizationId')
+    .select(userColumnsOfU)
+    .select(({ ref }) => [hasFactor(ref('u.id')).as('mfaEnabled'), 'u.version', 'u.locale', 'c.pendingEmail', 'st.requireMfa'])
+    .where('u.id', '=', sql<string>`${userId}::uuid`)
+    .where(own),
+);
+
 /** Returns the user as whom an operator works. */
 async function readTarget(tx: TenantTransaction, userId: string | null): Promise<Holder | null> {
-  const own = personOf(tx.tenant, 'u');
-  const found = await row<UserRow & { version: number; locale: string | null; pending_email: string | null; require_mfa: boolean | null }>(
-    tx.em,
-    `select ${userColumns('u')}, u.version, u.locale, c.pending_email, st.require_mfa
-       from users u
-       left join user_credentials c on c.user_id = u.id
-       left join organization_settings st on st.organization_id = u.organization_id
-      where u.id = ?::uuid and ${own.sql}`,
-    [userId, ...own.params],
-  );
+  const found = await row(tx.em, targetById({ userId, own: personOf(tx.tenant, 'u') }));
   if (!found) return null;
 
-  const { version, locale, pending_email: pendingEmail, require_mfa: isFactorRequired, ...user } = found;
-  return { user, session: null, version, locale, pendingEmail, isFactorRequired: isFactorRequired ?? false, freshUntil: null };
+  const { version, locale, pendingEmail, requireMfa, ...user } = found;
+  return { user, session: null, version, locale, pendingEmail, isFactorRequired: requireMfa ?? false, freshUntil: null };
 }
+
+type SnakeCase<S extends string> = S extends `${infer H}${infer T}`
+  ? `${H extends Lowercase<H> ? H : `_${Lowercase<H>}`}${SnakeCase<T>}`
+  : '';
+type Named<T> = { readonly [N in keyof T & string as SnakeCase<N>]: T[N] };
+
+/** What `gate_holder` returns: user and session with the database's names. */
+interface HolderAnswer extends Omit<Holder, 'user' | 'session'> {
+  readonly user: Named<UserRow>;
+  readonly session: Named<SessionRow>;
+}
+
+const holderOf = prepared(({ userId, sessionId }: ParametersOf<{ readonly userId: string | null; readonly sessionId: string }>) =>
+  query.selectNoFrom(sql<HolderAnswer | null>`gate_holder(${userId}::uuid, ${sessionId}::uuid)`.as('holder')),
+);
 
 async function readHolder(tx: TenantTransaction, userId: string | null, sessionId: string): Promise<Holder | null> {
-  const found = await row<{ holder: Holder | null }>(tx.em, 'select gate_holder(?::uuid, ?::uuid) as holder', [userId, sessionId]);
+  const found = await row(tx.em, holderOf({ userId, sessionId }));
 
-  return found?.holder ?? null;
+  return found?.holder ? holderIn(found.holder) : null;
 }
+
+function holderIn({ user, session, ...holder }: HolderAnswer): Holder {
+  return {
+    ...holder,
+    user: {
+      id: user.id,
+      email: user.email,
+      fullName: user.full_name,
+      role: user.role,
+      scope: user.scope,
+      organizationId: user.organization_id,
+      workspaceId: user.workspace_id,
+      isActive: user.is_active,
+      mfaEnabled: user.mfa_enabled,
+      lastLoginAt: user.last_login_at,
+      createdAt: user.created_at,
+      updatedAt: user.updated_at,
+    },
+    session: {
+      id: session.id,
+      kind: session.kind,
+      clientId: session.client_id,
+      clientName: session.client_name,
+      deviceLabel: session.device_label,
+      userAgent: session.user_agent,
+      ipTruncated: session.ip_truncated,
+      mfaLevel: session.mfa_level,
+      verifiedAt: session.verified_at,
+      createdAt: session.created_at,
+      lastSeenAt: session.last_seen_at,
+      expiresAt: session.expires_at,
+      revokedAt: session.revoked_at,
+    },
+  };
+}
+
+interface Surroundings {
+  /** Whose workspaces are listed; null: none are. */
+  readonly shownOrganizationId: string | null;
+  readonly serviceKeyId: string | null;
+  readonly organizationId: string | null;
+  readonly actingUserId: string | null;
+  readonly own: Condition;
+}
+
+const surroundings = prepared(({ shownOrganizationId, serviceKeyId, organizationId, actingUserId, own }: ParametersOf<Surroundings>) =>
+  query
+    .selectFrom(query.selectNoFrom(sql.lit(1).as('one')).as('one'))
+    .leftJoin(
+      query
+        .selectFrom('users as u')
+        .select(userColumns)
+        .select(({ ref }) => hasFactor(ref('u.id')).as('mfaEnabled'))
+        .where('u.id', '=', sql<string>`${actingUserId}::uuid`)
+        .where(own)
+        .as('acting'),
+      (join) => join.onTrue(),
+    )
+    .select(userColumns.map((name) => `acting.${name}` as const))
+    .select('acting.mfaEnabled')
+    .select(({ selectFrom }) => [
+      sql<string[]>`to_jsonb(array(select w.id from workspaces w where w.organization_id = ${shownOrganizationId}::uuid
+        order by w.id limit ${sql.lit(shownWorkspacesMax)}))`.as('workspaceIds'),
+      selectFrom('service_keys as k')
+        .select('k.version')
+        .where('k.id', '=', sql<string>`${serviceKeyId}::uuid`)
+        .where('k.organizationId', '=', sql<string>`${organizationId}::uuid`)
+        .as('keyVersion'),
+    ])
+    // Null only where no user is acting, which is filtered out.
+    .$narrowType<{
+      id: NotNull;
+      email: NotNull;
+      role: NotNull;
+      scope: NotNull;
+      isActive: NotNull;
+      mfaEnabled: NotNull;
+      createdAt: NotNull;
+      updatedAt: NotNull;
+    }>(),
+);
 
 async function readSurroundings(
   tx: TenantTransaction,
-  caller: Caller,
+  { kind, principalId, organizationId, actingUserId, workspaces }: Caller,
 ): Promise<{ workspaceIds: readonly string[]; keyVersion: number | null; acting: UserRow | null } | null> {
-  const own = personOf(tx.tenant, 'u');
-  const found = await row<UserRow & { workspace_ids: string[]; key_version: number | null }>(
+  const found = await row(
     tx.em,
-    `select to_jsonb(array(select w.id from workspaces w where w.organization_id = ?::uuid order by w.id limit ${shownWorkspacesMax})) as workspace_ids,
-      (select k.version from service_keys k where k.id = ?::uuid and k.organization_id = ?::uuid) as key_version,
-      acting.*
-    from (select 1) as one
-    left join (select ${userColumns('u')} from users u where u.id = ?::uuid and ${own.sql}) as acting on true`,
-    [
-      caller.workspaces === 'all' ? caller.organizationId : null,
-      caller.kind === 'service_key' ? caller.principalId : null,
-      caller.organizationId,
-      caller.actingUserId,
-      ...own.params,
-    ],
+    surroundings({
+      shownOrganizationId: workspaces === 'all' ? organizationId : null,
+      serviceKeyId: kind === 'service_key' ? principalId : null,
+      organizationId,
+      actingUserId,
+      own: personOf(tx.tenant, 'u'),
+    }),
   );
+  if (!found) return null;
 
-  const isActingSeen = caller.actingUserId !== null && found?.id === caller.actingUserId;
-  return found && { workspaceIds: found.workspace_ids, keyVersion: found.key_version, acting: isActingSeen ? found : null };
+  const { workspaceIds, keyVersion, ...acting } = found;
+  const isActingSeen = actingUserId !== null && acting.id === actingUserId;
+  return { workspaceIds, keyVersion, acting: isActingSeen ? acting : null };
 }

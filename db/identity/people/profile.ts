@@ -1,33 +1,29 @@
+import { sql } from 'kysely';
+import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A user's own row, locked for a change. */
-export interface Profile {
-  readonly userId: string;
-  readonly version: number;
-  readonly email: string;
-  readonly fullName: string | null;
-  readonly locale: string | null;
-  readonly organizationId: string | null;
-  readonly workspaceId: string | null;
-  readonly isEmailVerified: boolean;
-  readonly pendingEmail: string | null;
-  /** Domains that the organization allows; empty allows any. */
-  readonly emailDomains: readonly string[];
-}
+const now = sql<string>`now()`;
 
-/** Returns a user's own row, locked, or null when it no longer exists. */
-export function findProfile(tx: TenantTransaction, userId: string): Promise<Profile | null> {
-  return row<Profile>(
+/** A user's own row, locked for a change. */
+export type Profile = NonNullable<Awaited<ReturnType<typeof findProfile>>>;
+
+/** Returns a user's own row, locked, or null when it no longer exists. `emailDomains`: those that the organization allows; empty allows any. */
+export async function findProfile(tx: TenantTransaction, userId: string) {
+  return row(
     tx.em,
-    `select u.id as "userId", u.version, u.email, u.full_name as "fullName", u.locale, u.organization_id as "organizationId", u.workspace_id as "workspaceId",
-       c.email_verified_at is not null as "isEmailVerified", c.pending_email as "pendingEmail",
-       to_jsonb(coalesce(st.allowed_email_domains, '{}')) as "emailDomains"
-     from users u
-     left join user_credentials c on c.user_id = u.id
-     left join organization_settings st on st.organization_id = u.organization_id
-     where u.id = ?::uuid and u.deleted_at is null for no key update of u`,
-    [userId],
+    query
+      .selectFrom('users as u')
+      .leftJoin('user_credentials as c', 'c.userId', 'u.id')
+      .leftJoin('organization_settings as st', 'st.organizationId', 'u.organizationId')
+      .select(['u.id as userId', 'u.version', 'u.email', 'u.fullName', 'u.locale', 'u.organizationId', 'u.workspaceId', 'c.pendingEmail'])
+      .select(({ eb, ref }) => [
+        eb('c.emailVerifiedAt', 'is not', null).$castTo<boolean>().as('isEmailVerified'),
+        sql<string[]>`coalesce(${ref('st.allowedEmailDomains')}, '{}')`.as('emailDomains'),
+      ])
+      .where('u.id', '=', userId)
+      .where('u.deletedAt', 'is', null)
+      .forNoKeyUpdate('u'),
   );
 }
 
@@ -39,8 +35,11 @@ export async function writeNames(
 ): Promise<boolean> {
   const written = await change(
     tx.em,
-    `update users set full_name = ?, locale = ?, version = version + 1, updated_at = clock_timestamp() where id = ?::uuid and version = ?`,
-    [fullName, locale, profile.userId, profile.version],
+    query
+      .updateTable('users')
+      .set(({ eb }) => ({ fullName, locale, version: eb('version', '+', 1), updatedAt: sql<string>`clock_timestamp()` }))
+      .where('id', '=', profile.userId)
+      .where('version', '=', profile.version),
   );
   return written > 0;
 }
@@ -49,9 +48,13 @@ export async function writeNames(
 export async function cancelAddress(tx: TenantTransaction, userId: string): Promise<void> {
   await change(
     tx.em,
-    `with asked as (delete from auth_challenges where user_id = ?::uuid and purpose = 'email_confirm' and used_at is null)
-     update user_credentials set pending_email = null, updated_at = now() where user_id = ?::uuid`,
-    [userId, userId],
+    query
+      .with('asked', (of) =>
+        of.deleteFrom('auth_challenges').where('userId', '=', userId).where('purpose', '=', 'email_confirm').where('usedAt', 'is', null),
+      )
+      .updateTable('user_credentials')
+      .set({ pendingEmail: null, updatedAt: now })
+      .where('userId', '=', userId),
   );
 }
 
@@ -59,9 +62,11 @@ export async function cancelAddress(tx: TenantTransaction, userId: string): Prom
 export async function confirmPending(tx: TenantTransaction, userId: string, email: string | null): Promise<boolean> {
   const confirmed = await change(
     tx.em,
-    `update user_credentials set email_verified_at = now(), pending_email = null, updated_at = now()
-      where user_id = ?::uuid and pending_email = ?::text`,
-    [userId, email],
+    query
+      .updateTable('user_credentials')
+      .set({ emailVerifiedAt: now, pendingEmail: null, updatedAt: now })
+      .where('userId', '=', userId)
+      .where('pendingEmail', '=', sql<string>`${email}::text`),
   );
   return confirmed > 0;
 }
@@ -70,8 +75,14 @@ export async function confirmPending(tx: TenantTransaction, userId: string, emai
 export async function writeAddress(tx: TenantTransaction, userId: string, email: string | null): Promise<void> {
   await change(
     tx.em,
-    `update users set email = ?, version = version + 1, updated_at = clock_timestamp() where id = ?::uuid and deleted_at is null`,
-    [email, userId],
+    query
+      .updateTable('users')
+      .set(({ eb }) => ({ email: sql<string>`${email}`, version: eb('version', '+', 1), updatedAt: sql<string>`clock_timestamp()` }))
+      .where('id', '=', userId)
+      .where('deletedAt', 'is', null),
   );
-  await change(tx.em, "delete from auth_challenges where user_id = ?::uuid and purpose = 'password_reset' and used_at is null", [userId]);
+  await change(
+    tx.em,
+    query.deleteFrom('auth_challenges').where('userId', '=', userId).where('purpose', '=', 'password_reset').where('usedAt', 'is', null),
+  );
 }

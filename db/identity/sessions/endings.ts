@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -15,8 +18,13 @@ export type EndReason =
   | 'deactivation'
   | 'deletion';
 
-/** A session that is neither revoked nor expired. */
-export const liveSession = 's.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()';
+const now = sql<string>`now()`;
+
+/** A session that is neither revoked nor expired; `table`: its alias, or the table itself. */
+export function liveSession(table: 's' | 'sessions') {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  return sql<boolean>`(${column('revokedAt')} is null and least(${column('idleExpiresAt')}, ${column('expiresAt')}) > now())`;
+}
 
 interface Ending {
   readonly userId: string;
@@ -24,6 +32,31 @@ interface Ending {
   readonly exceptSessionId?: string | null;
   readonly reason: EndReason;
 }
+
+interface EndedSignIns {
+  readonly userId: string;
+  readonly exceptSessionId: string | undefined;
+  readonly reason: EndReason;
+}
+
+const endingSignIns = prepared(({ userId, exceptSessionId, reason }: ParametersOf<EndedSignIns>) => {
+  const ended = query
+    .with('answered', (of) => of.deleteFrom('auth_challenges').where('userId', '=', userId).where('usedAt', 'is', null))
+    .with('wanted', (of) =>
+      of
+        .updateTable('user_credentials')
+        .set(({ ref }) => ({ pendingEmail: null, updatedAt: ref('updatedAt') }))
+        .where('userId', '=', userId)
+        .where('pendingEmail', 'is not', null),
+    )
+    .with('approved', (of) => of.deleteFrom('oauth_codes').where('userId', '=', userId).where('usedAt', 'is', null))
+    .updateTable('sessions')
+    .set({ revokedAt: now, revokeReason: reason })
+    .where('userId', '=', userId)
+    .where(liveSession('sessions'))
+    .returning('id');
+  return exceptSessionId ? ended.where('id', '<>', exceptSessionId) : ended;
+});
 
 /**
  * Ends everything a person, or an impersonator of theirs, is signed in with or could still sign in with: sessions and connected apps with their tokens, unused
@@ -33,16 +66,8 @@ interface Ending {
  * An earlier statement has locked the user or their credential: every sign-in locks both, every approval and change of address the credential. So this one
  * statement sees everything that came before, and whatever comes after finds nothing to continue with.
  */
-export async function endSignInsOf(tx: TenantTransaction, { userId, exceptSessionId = null, reason }: Ending): Promise<string[]> {
-  const ended = await rows<{ id: string }>(
-    tx.em,
-    `with answered as (delete from auth_challenges where user_id = ?::uuid and used_at is null),
-       wanted as (update user_credentials set pending_email = null where user_id = ?::uuid and pending_email is not null),
-       approved as (delete from oauth_codes where user_id = ?::uuid and used_at is null)
-     update sessions s set revoked_at = now(), revoke_reason = ?
-      where s.user_id = ?::uuid and ${liveSession} and (?::uuid is null or s.id <> ?::uuid) returning s.id`,
-    [userId, userId, userId, reason, userId, exceptSessionId, exceptSessionId],
-  );
+export async function endSignInsOf(tx: TenantTransaction, { userId, exceptSessionId, reason }: Ending): Promise<string[]> {
+  const ended = await rows(tx.em, endingSignIns({ userId, exceptSessionId: exceptSessionId ?? undefined, reason }));
   const ids = ended.map(({ id }) => id);
 
   tx.outgoing.revoked.push(`user:${userId}`, ...ids.map((id) => `session:${id}`));
@@ -51,8 +76,55 @@ export async function endSignInsOf(tx: TenantTransaction, { userId, exceptSessio
 
 /** Locks what every sign-in of a person locks, before all of theirs are ended. */
 export async function lockSignInsOf(tx: TenantTransaction, userId: string): Promise<void> {
-  await row(tx.em, 'select user_id from user_credentials where user_id = ?::uuid for no key update', [userId]);
+  await row(tx.em, query.selectFrom('user_credentials').select('userId').where('userId', '=', userId).forNoKeyUpdate());
 }
+
+interface EndedSession {
+  readonly sessionId: string;
+  readonly reason: EndReason;
+  readonly isLogout: boolean;
+}
+
+const revoking = prepared(({ sessionId, reason, isLogout }: ParametersOf<EndedSession>) =>
+  query
+    .with('ended', (of) =>
+      of
+        .updateTable('sessions')
+        .set({ revokedAt: now, revokeReason: reason })
+        .where('id', '=', sessionId)
+        .where('revokedAt', 'is', null)
+        .returning('id'),
+    )
+    .with('asked', (of) =>
+      of
+        .deleteFrom('auth_challenges as c')
+        .using('sessions as s')
+        .where('s.id', '=', sessionId)
+        .whereRef('c.userId', '=', 's.userId')
+        .where('c.purpose', '=', sql.lit('email_confirm'))
+        .where(({ eb, fn, ref }) => eb(fn.coalesce('c.sessionId', 's.id'), '=', ref('s.id')))
+        .where('c.usedAt', 'is', null)
+        .returning('c.userId'),
+    )
+    .with('wanted', (of) =>
+      of
+        .updateTable('user_credentials')
+        .set(({ ref }) => ({ pendingEmail: null, updatedAt: ref('updatedAt') }))
+        .where('userId', 'in', ({ selectFrom }) => selectFrom('asked').select('asked.userId')),
+    )
+    .with('approved', (of) =>
+      of
+        .deleteFrom('oauth_codes as a')
+        .using('sessions as s')
+        .where('s.id', '=', sessionId)
+        .whereRef('a.userId', '=', 's.userId')
+        .whereRef('a.approverSessionId', '=', 's.id')
+        .where('a.usedAt', 'is', null)
+        .where(sql<boolean>`not ${isLogout}::boolean`),
+    )
+    .selectFrom('ended')
+    .select(sql<number>`count(*)::int`.as('ended')),
+);
 
 /**
  * Ends one session or grant with its access tokens, refresh tokens, unused stream tokens and open streams, and what was asked for in it: a change of address,
@@ -63,20 +135,7 @@ export async function revokeSession(
   tx: TenantTransaction,
   { sessionId, reason }: { readonly sessionId: string; readonly reason: EndReason },
 ): Promise<boolean> {
-  const done = await row<{ ended: number }>(
-    tx.em,
-    `with ended as (update sessions set revoked_at = now(), revoke_reason = ? where id = ?::uuid and revoked_at is null returning id),
-       asked as (
-         delete from auth_challenges c using sessions s
-         where s.id = ?::uuid and c.user_id = s.user_id and c.purpose = 'email_confirm' and coalesce(c.session_id, s.id) = s.id and c.used_at is null
-         returning c.user_id),
-       wanted as (update user_credentials set pending_email = null where user_id in (select user_id from asked)),
-       approved as (
-         delete from oauth_codes a using sessions s
-         where s.id = ?::uuid and a.user_id = s.user_id and a.approver_session_id = s.id and a.used_at is null and not ?::boolean)
-     select count(*)::int as ended from ended`,
-    [reason, sessionId, sessionId, sessionId, reason === 'logout'],
-  );
+  const done = await row(tx.em, revoking({ sessionId, reason, isLogout: reason === 'logout' }));
 
   tx.outgoing.revoked.push(`session:${sessionId}`);
   return done !== null && done.ended > 0;
@@ -84,12 +143,18 @@ export async function revokeSession(
 
 /** Erases what a user signs in with: one statement deletes the rows themselves. The user is locked. */
 export async function eraseCredentialsOf(tx: TenantTransaction, { userId }: Pick<Ending, 'userId'>): Promise<void> {
-  const others = ['auth_challenges', 'recovery_codes', 'totp_factors', 'user_credentials', 'oauth_codes', 'refresh_tokens'];
-  const erased = await rows<{ id: string }>(
+  const erased = await rows(
     tx.em,
-    `with ${others.map((table) => `${table}_gone as (delete from ${table} where user_id = ?::uuid)`).join(', ')}
-     delete from sessions where user_id = ?::uuid returning id`,
-    [...others.map(() => userId), userId],
+    query
+      .with('challenges', (of) => of.deleteFrom('auth_challenges').where('userId', '=', userId))
+      .with('recovery', (of) => of.deleteFrom('recovery_codes').where('userId', '=', userId))
+      .with('factors', (of) => of.deleteFrom('totp_factors').where('userId', '=', userId))
+      .with('credentials', (of) => of.deleteFrom('user_credentials').where('userId', '=', userId))
+      .with('codes', (of) => of.deleteFrom('oauth_codes').where('userId', '=', userId))
+      .with('refreshes', (of) => of.deleteFrom('refresh_tokens').where('userId', '=', userId))
+      .deleteFrom('sessions')
+      .where('userId', '=', userId)
+      .returning('id'),
   );
 
   tx.outgoing.revoked.push(`user:${userId}`, ...erased.map(({ id }) => `session:${id}`));

@@ -1,8 +1,13 @@
+import { type Expression, sql } from 'kysely';
 import { newId } from '../../ids.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
+import { hasFactor } from '../../tenancy/people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { newOpaqueToken, tokenHash } from '../factors/opaque-tokens.ts';
 import type { Person } from '../people/people.ts';
+import { liveSession } from './endings.ts';
 import type { Session } from './session.entity.ts';
 
 export interface SessionDevice {
@@ -18,41 +23,109 @@ export interface IssuedRefresh {
   readonly refreshExpiresAt: Date | string;
 }
 
-// Both rows are locked: a concurrent reset or deactivation comes either before, or after and then sees the new session.
-const byPassword = `standing as (
-    select u.id, u.organization_id, u.workspace_id from users u join user_credentials c on c.user_id = u.id
-    where u.id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
-    for no key update of u, c)`;
+const now = sql<string>`now()`;
+const daysFromNow = (days: Expression<number>) => sql<string>`now() + make_interval(days => ${days})`;
 
-const withoutFactor = 'not exists (select from totp_factors f where f.user_id = standing.id and f.confirmed_at is not null)';
+const sessionColumns = [
+  'id',
+  'userId',
+  'organizationId',
+  'workspaceId',
+  'kind',
+  'deviceLabel',
+  'userAgent',
+  'ipTruncated',
+  'mfaLevel',
+  'verifiedAt',
+  'createdAt',
+  'lastSeenAt',
+  'idleExpiresAt',
+  'expiresAt',
+] as const;
 
-// Both are locked before the challenge, as in every operation that ends sign-ins.
-const byChallenge = `standing as (
-    select u.id, u.organization_id, u.workspace_id from users u join user_credentials c on c.user_id = u.id
-    where u.id = ?::uuid and u.is_active and u.deleted_at is null
-    for no key update of u, c),
-  used as (
-    update auth_challenges c set used_at = now() from standing
-    where c.id = ?::uuid and c.user_id = standing.id and c.purpose = 'login' and c.used_at is null and c.expires_at > now()
-    returning c.user_id)`;
-
-function openingSql(standing: string, condition: string): string {
-  return `with ${standing},
-  opened as (
-    insert into sessions (id, user_id, organization_id, workspace_id, kind, device_label, user_agent, ip_truncated, mfa_level,
-      verified_at, created_at, last_seen_at, idle_expires_at, expires_at)
-    select ?::uuid, id, organization_id, workspace_id, 'login', ?::text, ?::text, ?::text, ?::text, now(), now(), now(),
-      now() + make_interval(days => least(?::int, ?::int)), now() + make_interval(days => ?::int)
-    from standing where ${condition}
-    returning id, user_id, organization_id, idle_expires_at),
-  seen as (update users set last_login_at = now() where id = (select user_id from opened))
-  insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, created_at, expires_at)
-  select ?::uuid, id, user_id, organization_id, ?::bytea, now(), idle_expires_at from opened
-  returning expires_at`;
+/** A login with its proof, the verified password or the challenge that was answered, and the session that it opens. */
+interface Opening {
+  readonly userId: string;
+  readonly passwordHash: string | undefined;
+  readonly challengeId: string | undefined;
+  readonly sessionId: string;
+  readonly deviceLabel: string | null;
+  readonly userAgent: string;
+  readonly networkAddress: string;
+  readonly mfaLevel: Session['mfaLevel'];
+  readonly idleDays: number;
+  readonly absoluteDays: number;
+  readonly refreshId: string;
+  readonly refreshHash: Buffer;
 }
 
-const openByPasswordSql = openingSql(byPassword, withoutFactor);
-const openByChallengeSql = openingSql(byChallenge, 'exists (select from used)');
+const opening = prepared((p: ParametersOf<Opening>) =>
+  query
+    .with('standing', () => standingUser(p))
+    .with('proven', (of) =>
+      p.challengeId
+        ? of
+            .updateTable('auth_challenges')
+            .from('standing')
+            .set({ usedAt: now })
+            .where('auth_challenges.id', '=', p.challengeId)
+            .whereRef('auth_challenges.userId', '=', 'standing.id')
+            .where('auth_challenges.purpose', '=', sql.lit('login'))
+            .where('auth_challenges.usedAt', 'is', null)
+            .where('auth_challenges.expiresAt', '>', now)
+            .returning('auth_challenges.userId')
+        : of
+            .selectFrom('standing')
+            .select('standing.id as userId')
+            .where(({ not, ref }) => not(hasFactor(ref('standing.id')))),
+    )
+    .with('opened', (of) =>
+      of
+        .insertInto('sessions')
+        .columns(sessionColumns)
+        .expression(({ selectFrom }) =>
+          selectFrom('standing')
+            .select([sql`${p.sessionId}::uuid`.as('id'), 'standing.id as userId', 'standing.organizationId', 'standing.workspaceId'])
+            .select([sql`'login'`.as('kind'), sql`${p.deviceLabel}::text`.as('deviceLabel'), sql`${p.userAgent}::text`.as('userAgent')])
+            .select([sql`${p.networkAddress}::text`.as('ipTruncated'), sql`${p.mfaLevel}::text`.as('mfaLevel')])
+            .select([now.as('verifiedAt'), now.as('createdAt'), now.as('lastSeenAt')])
+            .select(daysFromNow(sql`least(${p.idleDays}::int, ${p.absoluteDays}::int)`).as('idleExpiresAt'))
+            .select(daysFromNow(sql`${p.absoluteDays}::int`).as('expiresAt'))
+            .where(({ exists, selectFrom }) => exists(selectFrom('proven').select('proven.userId'))),
+        )
+        .returning(['id', 'userId', 'organizationId', 'idleExpiresAt']),
+    )
+    .with('seen', (of) =>
+      of
+        .updateTable('users')
+        .set(({ ref }) => ({ lastLoginAt: now, updatedAt: ref('updatedAt') }))
+        .where('id', '=', ({ selectFrom }) => selectFrom('opened').select('opened.userId')),
+    )
+    .insertInto('refresh_tokens')
+    .columns(['id', 'sessionId', 'userId', 'organizationId', 'tokenHash', 'createdAt', 'expiresAt'])
+    .expression(({ selectFrom }) =>
+      selectFrom('opened')
+        .select([sql`${p.refreshId}::uuid`.as('id'), 'opened.id as sessionId', 'opened.userId', 'opened.organizationId'])
+        .select([sql`${p.refreshHash}::bytea`.as('tokenHash'), now.as('createdAt'), 'opened.idleExpiresAt']),
+    )
+    .returning('expiresAt'),
+);
+
+/**
+ * The user, if active and, with a password, if that is still theirs. User and credential are locked: a concurrent reset or deactivation comes either before,
+ * or after and then sees the new session. A challenge is locked after them, as in every operation that ends sign-ins.
+ */
+function standingUser({ userId, passwordHash }: Pick<ParametersOf<Opening>, 'userId' | 'passwordHash'>) {
+  const standing = query
+    .selectFrom('users as u')
+    .innerJoin('user_credentials as c', 'c.userId', 'u.id')
+    .select(['u.id', 'u.organizationId', 'u.workspaceId'])
+    .where('u.id', '=', userId)
+    .where('u.isActive', '=', sql.lit(true))
+    .where('u.deletedAt', 'is', null)
+    .forNoKeyUpdate(['u', 'c']);
+  return passwordHash ? standing.where('c.passwordHash', '=', passwordHash) : standing;
+}
 
 /** Days without a refresh, and days in all. */
 export interface SessionLifetime {
@@ -70,10 +143,10 @@ export async function openSession(
   {
     person,
     passwordHash,
-    ...opening
+    ...begun
   }: { person: Pick<Person, 'id'>; passwordHash: string; sessionId: string; device: SessionDevice; lifetime: SessionLifetime },
 ): Promise<IssuedRefresh | null> {
-  return open(tx, { sql: openByPasswordSql, proof: [person.id, passwordHash], mfaLevel: 'none', ...opening });
+  return open(tx, { userId: person.id, passwordHash, challengeId: undefined, mfaLevel: 'none', ...begun });
 }
 
 /** Uses up a login challenge and opens its session. Returns null when the challenge is dead: used, expired, or deleted with the password. */
@@ -82,7 +155,7 @@ export async function openVerifiedSession(
   {
     person,
     challengeId,
-    ...opening
+    ...begun
   }: {
     person: Pick<Person, 'id'>;
     challengeId: string;
@@ -91,44 +164,67 @@ export async function openVerifiedSession(
     lifetime: SessionLifetime;
   },
 ): Promise<IssuedRefresh | null> {
-  return open(tx, { sql: openByChallengeSql, proof: [person.id, challengeId], sessionId: newId(), ...opening });
+  return open(tx, { userId: person.id, passwordHash: undefined, challengeId, sessionId: newId(), ...begun });
 }
 
-async function open(
-  tx: TenantTransaction,
-  {
-    sql,
-    proof,
-    sessionId,
-    device,
-    mfaLevel,
-    lifetime,
-  }: {
-    sql: string;
-    proof: readonly string[];
-    sessionId: string;
-    device: SessionDevice;
-    mfaLevel: Session['mfaLevel'];
-    lifetime: SessionLifetime;
-  },
-): Promise<IssuedRefresh | null> {
+type Begun = Pick<Opening, 'userId' | 'passwordHash' | 'challengeId' | 'sessionId' | 'mfaLevel'> & {
+  readonly device: SessionDevice;
+  readonly lifetime: SessionLifetime;
+};
+
+async function open(tx: TenantTransaction, { device, lifetime, ...begun }: Begun): Promise<IssuedRefresh | null> {
   const refreshToken = newOpaqueToken('refresh');
-  const issued = await row<{ expires_at: Date | string }>(tx.em, sql, [
-    ...proof,
-    sessionId,
-    device.label,
-    device.userAgent,
-    device.networkAddress,
-    mfaLevel,
-    lifetime.idleDays,
-    lifetime.absoluteDays,
-    lifetime.absoluteDays,
-    newId(),
-    tokenHash(refreshToken),
-  ]);
+  const { label: deviceLabel, userAgent, networkAddress } = device;
+  const refresh = { refreshId: newId(), refreshHash: tokenHash(refreshToken) };
+  const issued = await row(tx.em, opening({ ...begun, ...lifetime, deviceLabel, userAgent, networkAddress, ...refresh }));
 
-  return issued && { sessionId, refreshToken, refreshExpiresAt: issued.expires_at };
+  return issued && { sessionId: begun.sessionId, refreshToken, refreshExpiresAt: issued.expiresAt };
 }
+
+interface Rotation {
+  readonly hash: Buffer;
+  readonly idleDays: number;
+  readonly nextId: string;
+  readonly nextHash: Buffer;
+}
+
+const rotating = prepared(({ hash, idleDays, nextId, nextHash }: ParametersOf<Rotation>) =>
+  query
+    .with('used', (of) =>
+      of
+        .updateTable('refresh_tokens')
+        .from('sessions as s')
+        .set({ usedAt: now })
+        .where('refresh_tokens.tokenHash', '=', hash)
+        .where('refresh_tokens.usedAt', 'is', null)
+        .where('refresh_tokens.expiresAt', '>', now)
+        .whereRef('s.id', '=', 'refresh_tokens.sessionId')
+        .where('s.kind', '=', sql.lit('login'))
+        .where(liveSession('s'))
+        .returning(['refresh_tokens.id', 'refresh_tokens.sessionId', 'refresh_tokens.userId', 'refresh_tokens.organizationId']),
+    )
+    .with('touched', (of) =>
+      of
+        .updateTable('sessions')
+        .from('used')
+        .set(({ ref }) => ({
+          lastSeenAt: now,
+          idleExpiresAt: sql<string>`least(${daysFromNow(sql`${idleDays}::int`)}, ${ref('sessions.expiresAt')})`,
+        }))
+        .whereRef('sessions.id', '=', 'used.sessionId')
+        .where('sessions.revokedAt', 'is', null)
+        .returning(['sessions.id', 'sessions.idleExpiresAt']),
+    )
+    .insertInto('refresh_tokens')
+    .columns(['id', 'sessionId', 'userId', 'organizationId', 'tokenHash', 'parentId', 'createdAt', 'expiresAt'])
+    .expression(({ selectFrom }) =>
+      selectFrom('used')
+        .innerJoin('touched', 'touched.id', 'used.sessionId')
+        .select([sql`${nextId}::uuid`.as('id'), 'used.sessionId', 'used.userId', 'used.organizationId'])
+        .select([sql`${nextHash}::bytea`.as('tokenHash'), 'used.id as parentId', now.as('createdAt'), 'touched.idleExpiresAt']),
+    )
+    .returning(['sessionId', 'expiresAt']),
+);
 
 /**
  * Uses up a refresh token and issues its successor, by the database's clock: of any number of concurrent calls one wins. Only the winner gets the successor.
@@ -139,60 +235,50 @@ export async function rotateRefresh(
   { hash, idleDays }: { hash: Buffer; idleDays: number },
 ): Promise<IssuedRefresh | null> {
   const refreshToken = newOpaqueToken('refresh');
-  const issued = await row<{ session_id: string; expires_at: Date | string }>(
-    tx.em,
-    `with used as (
-      update refresh_tokens t set used_at = now()
-      from sessions s
-      where t.token_hash = ? and t.used_at is null and t.expires_at > now()
-        and s.id = t.session_id and s.kind = 'login' and s.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()
-      returning t.id, t.session_id, t.user_id, t.organization_id),
-    touched as (
-      update sessions s set last_seen_at = now(), idle_expires_at = least(now() + make_interval(days => ?::int), s.expires_at)
-      from used where s.id = used.session_id and s.revoked_at is null
-      returning s.id, s.idle_expires_at)
-    insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, parent_id, created_at, expires_at)
-    select ?::uuid, used.session_id, used.user_id, used.organization_id, ?::bytea, used.id, now(), touched.idle_expires_at
-    from used join touched on touched.id = used.session_id
-    returning session_id, expires_at`,
-    [hash, idleDays, newId(), tokenHash(refreshToken)],
-  );
+  const issued = await row(tx.em, rotating({ hash, idleDays, nextId: newId(), nextHash: tokenHash(refreshToken) }));
 
-  return issued && { sessionId: issued.session_id, refreshToken, refreshExpiresAt: issued.expires_at };
+  return issued && { sessionId: issued.sessionId, refreshToken, refreshExpiresAt: issued.expiresAt };
 }
 
-/** The state of a refresh token. */
-export interface RefreshState {
-  readonly is_revoked: boolean;
-  readonly is_over: boolean;
-  readonly was_used: boolean;
-  /** It was used so recently that this is a lost race; null where it was not used. */
-  readonly is_race: boolean | null;
+const refreshState = prepared(({ hash, raceSeconds }: ParametersOf<{ readonly hash: Buffer; readonly raceSeconds: number }>) =>
+  query
+    .selectFrom('refresh_tokens as t')
+    .innerJoin('sessions as s', 's.id', 't.sessionId')
+    .select(({ eb, ref }) => [
+      eb('s.revokedAt', 'is not', null).$castTo<boolean>().as('isRevoked'),
+      sql<boolean>`least(${ref('s.idleExpiresAt')}, ${ref('s.expiresAt')}) <= now()`.as('isOver'),
+      eb('t.usedAt', 'is not', null).$castTo<boolean>().as('wasUsed'),
+      sql<boolean | null>`clock_timestamp() - ${ref('t.usedAt')} <= make_interval(secs => ${raceSeconds})`.as('isRace'),
+    ])
+    .where('t.tokenHash', '=', hash)
+    .where('s.kind', '=', sql.lit('login')),
+);
+
+/**
+ * Returns the state of a login's refresh token and of its session, or null for an unknown token. `isRace`: it was used so recently that this is a lost race;
+ * null where it was not used.
+ */
+export async function findRefreshState(tx: TenantTransaction, hash: Buffer, raceSeconds: number) {
+  return row(tx.em, refreshState({ hash, raceSeconds }));
 }
 
-/** Returns the state of a login's refresh token and of its session, or null for an unknown token. */
-export function findRefreshState(tx: TenantTransaction, hash: Buffer, raceSeconds: number): Promise<RefreshState | null> {
-  return row<RefreshState>(
-    tx.em,
-    `select s.revoked_at is not null as is_revoked, least(s.idle_expires_at, s.expires_at) <= now() as is_over,
-      t.used_at is not null as was_used, clock_timestamp() - t.used_at <= make_interval(secs => ?) as is_race
-    from refresh_tokens t join sessions s on s.id = t.session_id
-    where t.token_hash = ? and s.kind = 'login'`,
-    [raceSeconds, hash],
-  );
+interface Verified {
+  readonly sessionId: string;
+  readonly mfaLevel: Session['mfaLevel'];
 }
+
+const marking = prepared(({ sessionId, mfaLevel }: ParametersOf<Verified>) =>
+  query
+    .updateTable('sessions')
+    .set({ verifiedAt: now, mfaLevel })
+    .where('id', '=', sessionId)
+    .where('revokedAt', 'is', null)
+    .returning('id'),
+);
 
 /**
  * Records on a live session that its user has just verified themselves, and how: `none` is the password. Returns false when the session has ended meanwhile.
  */
-export async function markVerified(
-  tx: TenantTransaction,
-  { sessionId, mfaLevel }: { readonly sessionId: string; readonly mfaLevel: Session['mfaLevel'] },
-): Promise<boolean> {
-  const marked = await row(
-    tx.em,
-    'update sessions set verified_at = now(), mfa_level = ? where id = ?::uuid and revoked_at is null returning id',
-    [mfaLevel, sessionId],
-  );
-  return marked !== null;
+export async function markVerified(tx: TenantTransaction, { sessionId, mfaLevel }: Verified): Promise<boolean> {
+  return (await row(tx.em, marking({ sessionId, mfaLevel }))) !== null;
 }

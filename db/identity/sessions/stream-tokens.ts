@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -16,26 +19,23 @@ export interface NewStreamToken {
   readonly actingUserId: string | null;
 }
 
+const inserting = prepared(({ principalId, ...made }: ParametersOf<NewStreamToken>) =>
+  query
+    .insertInto('stream_tokens')
+    .values({
+      ...made,
+      principalId: sql<string>`${principalId}`,
+      usedAt: null,
+      createdAt: sql<string>`now()`,
+      expiresAt: sql<string>`now() + make_interval(secs => ${streamTokenLifeS})`,
+    })
+    .returning('expiresAt'),
+);
+
 /** Stores a token; returns its expiry. */
-export async function insertStreamToken(tx: TenantTransaction, made: NewStreamToken): Promise<Date | string> {
-  const written = await row<{ expires_at: Date | string }>(
-    tx.em,
-    `insert into stream_tokens (token_hash, run_id, organization_id, workspace_id, principal_kind, principal_id, session_id, acting_user_id, created_at, expires_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, now(), now() + make_interval(secs => ?))
-    returning expires_at`,
-    [
-      made.tokenHash,
-      made.runId,
-      made.organizationId,
-      made.workspaceId,
-      made.principalKind,
-      made.principalId,
-      made.sessionId,
-      made.actingUserId,
-      streamTokenLifeS,
-    ],
-  );
+export async function insertStreamToken(tx: TenantTransaction, made: NewStreamToken): Promise<string> {
+  const written = await row(tx.em, inserting(made));
 
   if (!written) throw new Error('a stream token was not made');
-  return written.expires_at;
+  return written.expiresAt;
 }

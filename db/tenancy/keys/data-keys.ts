@@ -1,4 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../../query.ts';
 import { change } from '../../sql.ts';
 
 /** A data key, wrapped under a deployment key. */
@@ -13,20 +15,27 @@ export async function insertDataKey(
   em: SqlEntityManager,
   { id, organizationId, wrapped, kekId }: WrappedKey & { readonly organizationId: string | null },
 ): Promise<void> {
-  await change(em, 'insert into data_keys (id, organization_id, wrapped, kek_id) values (?, ?, ?, ?) on conflict do nothing', [
-    id,
-    organizationId,
-    wrapped,
-    kekId,
-  ]);
+  await change(
+    em,
+    query
+      .insertInto('data_keys')
+      .values({ id, organizationId, wrapped, kekId })
+      .onConflict((conflict) => conflict.doNothing()),
+  );
 }
 
 /** Retires a data key: it still decrypts, but no longer encrypts. */
 export async function retireDataKey(em: SqlEntityManager, id: string): Promise<void> {
-  await change(em, 'update data_keys set retired_at = now() where id = ?', [id]);
+  await change(
+    em,
+    query
+      .updateTable('data_keys')
+      .set({ retiredAt: sql<string>`now()` })
+      .where('id', '=', id),
+  );
 }
 
 /** Stores a rewrapped data key. */
 export async function writeWrapped(em: SqlEntityManager, { id, wrapped, kekId }: WrappedKey): Promise<void> {
-  await change(em, 'update data_keys set wrapped = ?, kek_id = ? where id = ?', [wrapped, kekId, id]);
+  await change(em, query.updateTable('data_keys').set({ wrapped, kekId }).where('id', '=', id));
 }

@@ -1,7 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import type { KeyRing } from '../../identity/keys/key-ring.ts';
 import { newId } from '../../ids.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import { insertDataKey, retireDataKey, writeWrapped } from './data-keys.ts';
 
@@ -30,10 +33,14 @@ export interface Binding {
   readonly aad: readonly [SealedTable, ...(string | number | null)[]];
 }
 
-export interface StoredKey {
+/** A data key as it is stored. */
+export type StoredKey = NonNullable<Awaited<ReturnType<typeof findLive>>>;
+
+/** A data key as definer functions return it: `wrapped` is hex. */
+export interface FoundDataKey {
   readonly id: string;
   readonly organization_id: string | null;
-  readonly wrapped: Buffer;
+  readonly wrapped: string;
   readonly kek_id: string;
 }
 
@@ -58,9 +65,13 @@ const keyIdBytes = 16;
 const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + keyIdBytes;
-const storedColumns = 'id, organization_id, wrapped, kek_id';
-/** One of the platform's data keys per deployment key that wraps any: a tenant's lost key must not stop all the others. */
-export const dataKeySamples = `select distinct on (kek_id) ${storedColumns} from data_keys where organization_id is null order by kek_id, id desc`;
+const storedColumns = ['id', 'organizationId', 'wrapped', 'kekId'] as const;
+/**
+ * One of the platform's data keys per deployment key that wraps any: a tenant's lost key must not stop all the others. A text, because `longhaul migrate` sends
+ * it through a bare connection, before the deployment's roles can log in.
+ */
+export const dataKeySamples = `select distinct on (kek_id) id, organization_id as "organizationId", wrapped, kek_id as "kekId"
+  from data_keys where organization_id is null order by kek_id, id desc`;
 
 /**
  * Encrypts a secret under the data key of its organization (made on first use): version ‖ key id ‖ nonce ‖ ciphertext ‖ tag. Runs in a transaction that sees
@@ -72,19 +83,33 @@ export async function seal(em: SqlEntityManager, keys: Keks, binding: Binding, p
   return Buffer.concat([head, encrypt(key.secret, plaintext, boundTo(binding, head))]);
 }
 
+const storedKey = prepared(({ id }: ParametersOf<{ readonly id: string }>) =>
+  query.selectFrom('data_keys').select(storedColumns).where('id', '=', id),
+);
+
 /**
  * Decrypts what `seal` returned for the same binding. Throws EnvelopeError when the envelope was changed or moved elsewhere, and another error when the
  * deployment key is missing: both are faults of the deployment, never a caller's.
  */
 export async function open(em: SqlEntityManager, keys: Keks, binding: Binding, envelope: Buffer): Promise<Buffer> {
   if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
-  const stored = await row<StoredKey>(em, `select ${storedColumns} from data_keys where id = ?`, [keyIdOf(envelope)]);
+  const stored = await row(em, storedKey({ id: keyIdOf(envelope) }));
   if (!stored) throw new Error('The data key of an envelope is gone');
-  return openWith(stored, keys, binding, envelope);
+  return decryptWith(stored, keys, binding, envelope);
 }
 
 /** The same with the data key at hand, for callers that have no tenant yet. */
-export function openWith(stored: StoredKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
+export function openWith(found: FoundDataKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
+  const stored = {
+    id: found.id,
+    organizationId: found.organization_id,
+    wrapped: Buffer.from(found.wrapped, 'hex'),
+    kekId: found.kek_id,
+  };
+  return decryptWith(stored, keys, binding, envelope);
+}
+
+function decryptWith(stored: StoredKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
   if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
   const { secret } = unwrap(keys, stored);
   try {
@@ -109,12 +134,18 @@ export async function renewDataKeys(
   keys: Keks,
   { before, limit }: { readonly before: string; readonly limit: number },
 ): Promise<number> {
-  const old = await rows<StoredKey>(
+  const old = await rows(
     em,
-    `select ${storedColumns} from data_keys where retired_at is null and created_at < ?::timestamptz order by id limit ? for update`,
-    [before, limit],
+    query
+      .selectFrom('data_keys')
+      .select(storedColumns)
+      .where('retiredAt', 'is', null)
+      .where('createdAt', '<', sql<string>`${before}::timestamptz`)
+      .orderBy('id')
+      .limit(limit)
+      .forUpdate(),
   );
-  for (const { id, organization_id: organizationId } of old) {
+  for (const { id, organizationId } of old) {
     await retireDataKey(em, id);
     await insertKey(em, keys, organizationId);
   }
@@ -132,13 +163,13 @@ export function refuseOtherKeksOf(samples: readonly StoredKey[], keys: Keks): vo
 /** Rewraps data keys under the newest deployment key, at most `limit` per call; returns how many. May be stopped and run again. Sweeper's pool. */
 export async function rewrapDataKeys(em: SqlEntityManager, keys: Keks, limit: number): Promise<number> {
   const [newest] = keys.keks;
-  const stored = await rows<StoredKey>(em, `select ${storedColumns} from data_keys where kek_id <> ? order by id limit ? for update`, [
-    newest.id,
-    limit,
-  ]);
+  const stored = await rows(
+    em,
+    query.selectFrom('data_keys').select(storedColumns).where('kekId', '<>', newest.id).orderBy('id').limit(limit).forUpdate(),
+  );
   for (const old of stored) {
     const { secret } = unwrap(keys, old);
-    await writeWrapped(em, { id: old.id, wrapped: wrap(keys, old.id, old.organization_id, secret), kekId: newest.id });
+    await writeWrapped(em, { id: old.id, wrapped: wrap(keys, old.id, old.organizationId, secret), kekId: newest.id });
   }
   return stored.length;
 }
@@ -160,9 +191,13 @@ async function insertKey(em: SqlEntityManager, keys: Keks, organizationId: strin
 }
 
 // Two forms, since an index cannot serve `is not distinct from`.
-async function findLive(em: SqlEntityManager, organizationId: string | null): Promise<StoredKey | null> {
-  const select = `select ${storedColumns} from data_keys where retired_at is null and organization_id`;
-  return organizationId === null ? row<StoredKey>(em, `${select} is null`) : row<StoredKey>(em, `${select} = ?`, [organizationId]);
+const liveOf = prepared(({ organizationId }: ParametersOf<{ readonly organizationId: string | undefined }>) => {
+  const live = query.selectFrom('data_keys').select(storedColumns).where('retiredAt', 'is', null);
+  return organizationId ? live.where('organizationId', '=', organizationId) : live.where('organizationId', 'is', null);
+});
+
+async function findLive(em: SqlEntityManager, organizationId: string | null) {
+  return row(em, liveOf({ organizationId: organizationId ?? undefined }));
 }
 
 function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buffer): Buffer {
@@ -170,12 +205,12 @@ function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buf
 }
 
 function unwrap(keys: Keks, stored: StoredKey): DataKey {
-  const kek = keys.keks.find((key) => key.id === stored.kek_id);
-  if (!kek) throw new OtherKeksError(`LONGHAUL_KEKS lacks the key ${stored.kek_id}, under which a data key is wrapped.`);
+  const kek = keys.keks.find((key) => key.id === stored.kekId);
+  if (!kek) throw new OtherKeksError(`LONGHAUL_KEKS lacks the key ${stored.kekId}, under which a data key is wrapped.`);
   try {
-    return { id: stored.id, secret: decrypt(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organization_id])) };
+    return { id: stored.id, secret: decrypt(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organizationId])) };
   } catch (cause) {
-    throw new OtherKeksError(`The key ${stored.kek_id} of LONGHAUL_KEKS is not the one with which this database was made.`, { cause });
+    throw new OtherKeksError(`The key ${stored.kekId} of LONGHAUL_KEKS is not the one with which this database was made.`, { cause });
   }
 }
 

@@ -1,4 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../../query.ts';
 import { change, rows, row } from '../../sql.ts';
 import { EnvelopeError, keyIdOf, open, seal, type Keks, type SealedTable } from './envelope.ts';
 import { sealedColumns, type SealedRow } from '../../sealed-columns.ts';
@@ -38,6 +40,7 @@ export async function resealSome(
 
 type RetiredRow = SealedRow & { readonly envelope: Buffer };
 
+// This statement and the next are texts, because their table and columns are known at run time only.
 async function readRetired(
   em: SqlEntityManager,
   { table, after, limit }: { readonly table: SealedTable; readonly after: string | null; readonly limit: number },
@@ -81,16 +84,19 @@ function refused(error: unknown): null {
 
 /** Returns the time before which an interrupted renewal replaces keys, by its mark, or null when none is open. */
 export async function openRenewal(em: SqlEntityManager, mark: string): Promise<string | null> {
-  const open = await row<{ before: string }>(
+  const open = await row(
     em,
-    "select detail ->> 'before' as before from system_marks where name = ? and not (detail ->> 'is_done')::boolean",
-    [mark],
+    query
+      .selectFrom('system_marks')
+      .select(({ ref }) => sql<string | null>`${ref('detail')} ->> 'before'`.as('before'))
+      .where('name', '=', mark)
+      .where(({ ref }) => sql<boolean>`not (${ref('detail')} ->> 'is_done')::boolean`),
   );
   return open?.before ?? null;
 }
 
 /** Returns the time of the transaction, as the database writes it. */
 export async function transactionTime(em: SqlEntityManager): Promise<string> {
-  const clock = await row<{ now: string }>(em, 'select now()::text as now');
+  const clock = await row(em, query.selectNoFrom(sql<string>`now()::text`.as('now')));
   return clock?.now ?? '';
 }

@@ -1,65 +1,62 @@
+import { sql } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import type { Caller } from '../../caller.ts';
-import { fetchPage, holdsText } from '../../page-query.ts';
+import { Condition } from '../../condition.ts';
+import { contains, preparedList } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { isUnbounded, organizationOf } from '../../reach.ts';
-import type { Predicate, Scoped } from '../../scope.ts';
+import type { Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import { organizationColumns, type OrganizationRow } from './organization-row.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-export const columns = organizationColumns('o');
-
-/** Which organizations a caller sees: its own; an operator sees all. The remains of a purged one belong to no caller. */
-export function organizationsOf(caller: Caller): Predicate {
-  if (isUnbounded(caller)) return { sql: 'o.purged_at is null', params: [] };
-  return { sql: '(o.id = ?::uuid and o.purged_at is null)', params: [organizationOf(caller)] };
+/** Which organizations a caller sees, over `o`: its own; an operator sees all. The remains of a purged one belong to no caller. */
+export function organizationsOf(caller: Caller): Condition {
+  if (isUnbounded(caller)) return new Condition('o.purged_at is null');
+  return new Condition('(o.id = ?::uuid and o.purged_at is null)', [organizationOf(caller)]);
 }
+
+const organizationById = prepared(({ id, visible }: ParametersOf<{ readonly id: string; readonly visible: Condition }>) =>
+  query.selectFrom('organizations as o').select(organizationColumns).where('o.id', '=', id).where(visible),
+);
 
 /** Returns one organization that the caller sees. Throws 404. */
 export async function readOrganization(ctx: Scoped, id: string): Promise<OrganizationRow> {
-  const visible = organizationsOf(ctx.caller);
-  const found = await row<OrganizationRow>(ctx.em, `select ${columns} from organizations o where o.id = ? and ${visible.sql}`, [
-    id,
-    ...visible.params,
-  ]);
+  const found = await row(ctx.em, organizationById({ id, visible: organizationsOf(ctx.caller) }));
   if (!found) throw fail('not_found');
   return found;
 }
 
+const listed = preparedList(
+  ({ visible, q }: ParametersOf<{ readonly visible: Condition; readonly q: string | undefined }>) => {
+    const organizations = query.selectFrom('organizations as o').select(organizationColumns).where(visible);
+    return q ? organizations.where(({ ref }) => contains(q, ref('o.name'), ref('o.slug'))) : organizations;
+  },
+  [{ column: 'o.id', type: 'uuid', descending: true }],
+);
+
 /** Returns the organizations that the caller sees, newest first. */
-export function listOrganizationRows(ctx: Scoped, filters: { readonly q?: string }, page: PageRequest): Promise<Page<OrganizationRow>> {
-  const visible = organizationsOf(ctx.caller);
-  const named = nameFilter('o', filters.q);
-
-  return fetchPage<OrganizationRow>(ctx.em, {
-    select: columns,
-    from: 'organizations o',
-    where: `${visible.sql} and ${named.sql}`,
-    params: [...visible.params, ...named.params],
-    order: [{ column: 'o.id', type: 'uuid', descending: true }],
-    page,
-  });
-}
-
-/** Substring of name or slug regardless of case, as a condition. */
-export function nameFilter(alias: string, q: string | undefined): Predicate {
-  if (q === undefined) return { sql: 'true', params: [] };
-  return { sql: holdsText(`${alias}.name`, `${alias}.slug`), params: [q] };
+export function listOrganizationRows(ctx: Scoped, { q }: { readonly q?: string }, page: PageRequest): Promise<Page<OrganizationRow>> {
+  return listed(ctx.em, { q, visible: organizationsOf(ctx.caller) }, page);
 }
 
 /** Returns one organization that the caller sees, locked, or null when there is none. */
-export function findOrganizationForChange(ctx: Scoped, id: string): Promise<OrganizationRow | null> {
-  const visible = organizationsOf(ctx.caller);
-  return row<OrganizationRow>(
+export async function findOrganizationForChange(ctx: Scoped, id: string): Promise<OrganizationRow | null> {
+  return row(
     ctx.em,
-    // Not `for update`: that would block every row being created in the organization.
-    `select ${columns} from organizations o where o.id = ? and ${visible.sql} for no key update`,
-    [id, ...visible.params],
+    query
+      .selectFrom('organizations as o')
+      .select(organizationColumns)
+      .where('o.id', '=', id)
+      .where(organizationsOf(ctx.caller))
+      // Not `for update`: that would block every row being created in the organization.
+      .forNoKeyUpdate(),
   );
 }
 
 /** Locks until the end of the transaction: of two concurrent bootstraps the second finds what the first has made. */
 export async function lockBootstrap(tx: TenantTransaction): Promise<void> {
-  await row(tx.em, "select pg_advisory_xact_lock(hashtext('longhaul:bootstrap'))");
+  await row(tx.em, query.selectNoFrom(sql<unknown>`pg_advisory_xact_lock(hashtext('longhaul:bootstrap'))`.as('locked')));
 }

@@ -1,25 +1,25 @@
+import { sql } from 'kysely';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { OrganizationRow } from './organization-row.ts';
-import { columns } from './organizations.ts';
+import { organizationColumns, type OrganizationRow } from './organization-row.ts';
 
 /** What owners can change about an organization. */
-export interface OrganizationFields {
-  readonly name: string;
-  readonly slug: string;
-  readonly timezone: string;
-}
+export type OrganizationFields = Pick<OrganizationRow, 'name' | 'slug' | 'timezone'>;
 
 /** Writes name, slug and time zone if the organization still has this version; returns null when it has another. A taken slug is 409. */
-export function writeOrganization(
+export async function writeOrganization(
   tx: TenantTransaction,
   locked: OrganizationRow,
-  fields: OrganizationFields,
+  { name, slug, timezone }: OrganizationFields,
 ): Promise<OrganizationRow | null> {
-  return row<OrganizationRow>(
+  return row(
     tx.em,
-    `update organizations o set name = ?, slug = ?, timezone = ?, version = o.version + 1, updated_at = clock_timestamp()
-      where o.id = ? and o.version = ? returning ${columns}`,
-    [fields.name, fields.slug, fields.timezone, locked.id, locked.version],
+    query
+      .updateTable('organizations')
+      .set(({ eb }) => ({ name, slug, timezone, version: eb('version', '+', 1), updatedAt: sql<string>`clock_timestamp()` }))
+      .where('id', '=', locked.id)
+      .where('version', '=', locked.version)
+      .returning(organizationColumns),
   );
 }

@@ -1,126 +1,129 @@
+import { sql } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { fetchPage } from '../../page-query.ts';
+import { Condition } from '../../condition.ts';
+import { preparedList } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
 import type { Caller } from '../../caller.ts';
+import type { ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from '../../reach.ts';
-import type { Changing, Predicate, Scoped } from '../../scope.ts';
+import type { Changing, Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { Invitation } from './invitation.entity.ts';
 
 /** As views show it: `expired` is computed by the database's clock. */
 export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const;
 export type InvitationStatus = (typeof invitationStatuses)[number];
 
 /** An invitation as it is read. */
-export interface InvitationRow {
-  readonly id: string;
-  readonly email: string;
-  readonly role: Invitation['role'];
-  readonly scope: Invitation['scope'];
-  readonly organization_id: string;
-  readonly workspace_id: string | null;
-  readonly status: InvitationStatus;
-  readonly invited_by_user_id: string | null;
-  readonly expires_at: Date | string;
-  readonly sent_at: Date | string | null;
-  readonly send_count: number;
-  readonly accepted_at: Date | string | null;
-  readonly accepted_user_id: string | null;
-  readonly created_at: Date | string;
-  readonly updated_at: Date | string;
-}
+export type InvitationRow = Awaited<ReturnType<typeof seeInvitation>>;
 
-/** An invitation under its row's lock. */
-export interface LockedInvitation extends InvitationRow {
-  readonly resend_count: number;
-  /** Seconds until it may be sent again; 0: now. */
-  readonly wait_s: number;
-  /** Lifetime in days that the organization sets for a new token. */
-  readonly invitation_days: number;
-  /** Domains that the organization allows today; empty: any. */
-  readonly email_domains: readonly string[];
-}
+/** An invitation under its row's lock, with the state of the organization and workspace it leads to. */
+export type LockedInvitation = NonNullable<Awaited<ReturnType<typeof findInvitationForChange>>>;
 
 /** Seconds between two mails of one invitation. */
 const resendWaitSeconds = 60;
 
-const status = "case when i.status = 'pending' and i.expires_at <= now() then 'expired' else i.status end";
-const before = ['id', 'email', 'role', 'scope', 'organization_id', 'workspace_id'].map((name) => `i.${name}`).join(', ');
-const after = ['invited_by_user_id', 'expires_at', 'sent_at', 'send_count', 'accepted_at', 'accepted_user_id', 'created_at', 'updated_at']
-  .map((name) => `i.${name}`)
-  .join(', ');
-export const columns = `${before}, ${status} as status, ${after}`;
+/** The columns of an invitation as it is read; `statusOf` completes them. */
+export const invitationColumns = [
+  'id',
+  'email',
+  'role',
+  'scope',
+  'organizationId',
+  'workspaceId',
+  'invitedByUserId',
+  'expiresAt',
+  'sentAt',
+  'sendCount',
+  'acceptedAt',
+  'acceptedUserId',
+  'createdAt',
+  'updatedAt',
+] as const;
+
+/** The status of an invitation as views show it; `table`: its alias, or the table itself. */
+export function statusOf(table: 'i' | 'invitations') {
+  const stored = sql.ref(`${table}.status`);
+  return sql<InvitationStatus>`case when ${stored} = 'pending' and ${sql.ref(`${table}.expiresAt`)} <= now() then 'expired' else ${stored} end`;
+}
 
 /** Which invitations a caller sees, over `invitations i`: those of `workspaceIds`; only callers of the whole organization see its own. */
-function invitationsSeenBy(caller: Caller, workspaceIds: readonly string[] | null): Predicate {
-  if (isUnbounded(caller)) return { sql: 'true', params: [] };
+function invitationsSeenBy(caller: Caller, workspaceIds: readonly string[] | null): Condition {
+  if (isUnbounded(caller)) return new Condition('true');
   const organizationId = organizationOf(caller);
 
-  if (workspaceIds === null) return { sql: 'i.organization_id = ?::uuid', params: [organizationId] };
-  return { sql: '(i.organization_id = ?::uuid and i.workspace_id = any(?::uuid[]))', params: [organizationId, workspaceIds] };
+  if (workspaceIds === null) return new Condition('i.organization_id = ?::uuid', [organizationId]);
+  return new Condition('(i.organization_id = ?::uuid and i.workspace_id = any(?::uuid[]))', [organizationId, workspaceIds]);
 }
 
 /** Returns one invitation that the caller sees. Throws 404; 403 in a workspace where the caller's rank is below the floor. */
-export async function seeInvitation(ctx: Pick<Changing, 'caller' | 'floor' | 'em'>, id: string): Promise<InvitationRow> {
-  const visible = invitationsSeenBy(ctx.caller, workspacesOf(ctx.caller));
-  const found = await row<InvitationRow>(ctx.em, `select ${columns} from invitations i where i.id = ? and ${visible.sql}`, [
-    id,
-    ...visible.params,
-  ]);
+export async function seeInvitation(ctx: Pick<Changing, 'caller' | 'floor' | 'em'>, id: string) {
+  const found = await row(
+    ctx.em,
+    query
+      .selectFrom('invitations as i')
+      .select(invitationColumns)
+      .select(statusOf('i').as('status'))
+      .where('i.id', '=', id)
+      .where(invitationsSeenBy(ctx.caller, workspacesOf(ctx.caller))),
+  );
   if (!found) throw fail('not_found');
-  refuseRank(ctx.caller, found.workspace_id ?? '', ctx.floor);
+  refuseRank(ctx.caller, found.workspaceId ?? '', ctx.floor);
   return found;
 }
+
+interface InvitationFilters {
+  readonly status?: InvitationStatus;
+  readonly workspaceId?: string;
+}
+
+const listed = preparedList(
+  ({ visible, status, workspaceId }: ParametersOf<InvitationFilters & { readonly visible: Condition }>) => {
+    let invitations = query.selectFrom('invitations as i').select(invitationColumns).select(statusOf('i').as('status')).where(visible);
+    if (status) invitations = invitations.where(statusOf('i'), '=', status);
+    if (workspaceId) invitations = invitations.where('i.workspaceId', '=', workspaceId);
+    return invitations;
+  },
+  [{ column: 'i.id', type: 'uuid', descending: true }],
+);
 
 /** Returns the invitations that the caller sees where its rank reaches the floor, newest first. */
 export function listInvitationRows(
   ctx: Scoped & Pick<Changing, 'floor'>,
-  filters: { readonly status?: InvitationStatus; readonly workspace_id?: string },
+  { status, workspaceId }: InvitationFilters,
   page: PageRequest,
 ): Promise<Page<InvitationRow>> {
   const visible = invitationsSeenBy(ctx.caller, workspacesAtFloor(ctx.caller, ctx.floor));
-  const where = [visible.sql];
-  const params: unknown[] = [...visible.params];
-  if (filters.status !== undefined) {
-    where.push(`${status} = ?`);
-    params.push(filters.status);
-  }
-  if (filters.workspace_id !== undefined) {
-    where.push('i.workspace_id = ?::uuid');
-    params.push(filters.workspace_id);
-  }
-  return fetchPage<InvitationRow>(ctx.em, {
-    select: columns,
-    from: 'invitations i',
-    where: where.join(' and '),
-    params,
-    order: [{ column: 'i.id', type: 'uuid', descending: true }],
-    page,
-  });
+  return listed(ctx.em, { status, workspaceId, visible }, page);
 }
 
 /** Locks the organization of an invitation. */
 export async function lockOrganizationOfInvitation(tx: Pick<TenantTransaction, 'em'>, id: string): Promise<void> {
-  await row(tx.em, 'select id from organizations where id = (select organization_id from invitations where id = ?) for no key update', [
-    id,
-  ]);
+  const organizationId = query.selectFrom('invitations as i').select('i.organizationId').where('i.id', '=', id);
+  await row(tx.em, query.selectFrom('organizations as o').select('o.id').where('o.id', '=', organizationId).forNoKeyUpdate());
 }
 
-/** Returns one invitation that the caller sees, locked, with the state of the organization and workspace it leads to; null when there is none. */
-export function findInvitationForChange(
-  ctx: Scoped,
-  id: string,
-): Promise<(LockedInvitation & { readonly organization_status: string; readonly is_home_active: boolean | null }) | null> {
-  const visible = invitationsSeenBy(ctx.caller, workspacesOf(ctx.caller));
-  return row<LockedInvitation & { readonly organization_status: string; readonly is_home_active: boolean | null }>(
+/**
+ * Returns one invitation that the caller sees, locked, with the state of the organization and workspace it leads to; null when there is none. `waitSeconds`:
+ * until it may be sent again, 0 for now; `invitationDays`: the lifetime that the organization sets for a new token; `emailDomains`: those that it allows today,
+ * empty for any.
+ */
+export async function findInvitationForChange(ctx: Scoped, id: string) {
+  const wait = sql<number>`case when i.resend_count = 0 then 0 else greatest(0, ceil(extract(epoch from
+    i.queued_at + make_interval(secs => ${resendWaitSeconds}) - clock_timestamp())))::int end`;
+  return row(
     ctx.em,
-    `select ${columns}, i.resend_count, s.invitation_days, to_jsonb(s.allowed_email_domains) as email_domains, o.status as organization_status, w.is_active as is_home_active,
-       case when i.resend_count = 0 then 0 else greatest(0, ceil(extract(epoch from
-         i.queued_at + interval '${resendWaitSeconds} seconds' - clock_timestamp())))::int end as wait_s
-     from invitations i join organizations o on o.id = i.organization_id
-       join organization_settings s on s.organization_id = i.organization_id left join workspaces w on w.id = i.workspace_id
-     where i.id = ? and ${visible.sql} for no key update of i`,
-    [id, ...visible.params],
+    query
+      .selectFrom('invitations as i')
+      .innerJoin('organizations as o', 'o.id', 'i.organizationId')
+      .innerJoin('organization_settings as s', 's.organizationId', 'i.organizationId')
+      .leftJoin('workspaces as w', 'w.id', 'i.workspaceId')
+      .select(invitationColumns.map((name) => `i.${name}` as const))
+      .select([statusOf('i').as('status'), 'i.resendCount', 's.invitationDays', 's.allowedEmailDomains as emailDomains'])
+      .select(['o.status as organizationStatus', 'w.isActive as isHomeActive', wait.as('waitSeconds')])
+      .where('i.id', '=', id)
+      .where(invitationsSeenBy(ctx.caller, workspacesOf(ctx.caller)))
+      .forNoKeyUpdate('i'),
   );
 }

@@ -1,4 +1,7 @@
-import { activeCreator } from '../../identity/people/creator.ts';
+import { sql } from 'kysely';
+import { activeCreator, credentialOf, type Credential } from '../../identity/people/creator.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import type { Changing } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -11,33 +14,51 @@ export interface Addressee {
 }
 
 /** The facts that can prevent an invitation. */
-export interface Situation {
-  readonly pending: number;
-  readonly is_member: boolean;
-  readonly has_maker: boolean;
-  readonly inviter_id: string | null;
-  readonly earlier: (Pick<InvitationRow, 'id' | 'role' | 'workspace_id'> & { readonly is_over: boolean }) | null;
-}
+export type Situation = Awaited<ReturnType<typeof situationOf>>;
 
 /** Returns how many invitations of an organization are pending and not expired, including those that the caller doesn't see. */
 export async function countPending(tx: TenantTransaction, organizationId: string): Promise<number> {
-  const counted = await row<{ pending: number }>(tx.em, 'select gate_pending_invitations(?) as pending', [organizationId]);
+  const counted = await row(tx.em, query.selectNoFrom(pendingOf(organizationId).as('pending')));
   return counted?.pending ?? 0;
 }
 
+function pendingOf(organizationId: unknown) {
+  return sql<number>`gate_pending_invitations(${organizationId}::uuid)`;
+}
+
+/** The earlier invitation of an address, as JSON. */
+type Earlier = Pick<InvitationRow, 'id' | 'role' | 'workspaceId'> & { readonly isOver: boolean };
+
+const situation = prepared(({ organizationId, email, ...credential }: ParametersOf<Addressee & Credential>) =>
+  query
+    .with(
+      (cte) => cte('maker').materialized(),
+      () => activeCreator(credential),
+    )
+    .selectNoFrom(({ exists, selectFrom }) => [
+      pendingOf(organizationId).as('pending'),
+      exists(
+        selectFrom('users as u')
+          .select('u.id')
+          .where('u.organizationId', '=', organizationId)
+          .where('u.email', '=', email)
+          .where('u.deletedAt', 'is', null),
+      )
+        .$castTo<boolean>()
+        .as('isMember'),
+      exists(selectFrom('maker').select('maker.userId')).$castTo<boolean>().as('hasMaker'),
+      selectFrom('maker').select('maker.userId').as('inviterId'),
+      sql<Earlier | null>`(
+        select jsonb_build_object('id', i.id, 'role', i.role, 'workspaceId', i.workspace_id, 'isOver', i.expires_at <= now())
+        from invitations i where i.organization_id = ${organizationId} and i.email = ${email} and i.status = 'pending' for no key update)`.as(
+        'earlier',
+      ),
+    ]),
+);
+
 /** Returns the facts that can prevent an invitation; locks an earlier invitation of the address and the inviting person with their credential. */
-export async function situationOf(ctx: Changing, { organizationId, email }: Addressee): Promise<Situation> {
-  const maker = activeCreator(ctx.caller);
-  const found = await row<Situation>(
-    ctx.em,
-    `with maker as materialized (${maker.sql})
-     select gate_pending_invitations(?) as pending,
-       exists (select from users u where u.organization_id = ? and u.email = ? and u.deleted_at is null) as is_member,
-       exists (select from maker) as has_maker, (select user_id from maker) as inviter_id,
-       (select jsonb_build_object('id', i.id, 'role', i.role, 'workspace_id', i.workspace_id, 'is_over', i.expires_at <= now())
-          from invitations i where i.organization_id = ? and i.email = ? and i.status = 'pending' for no key update) as earlier`,
-    [...maker.params, organizationId, organizationId, email, organizationId, email],
-  );
+export async function situationOf(ctx: Changing, { organizationId, email }: Addressee) {
+  const found = await row(ctx.em, situation({ organizationId, email, ...credentialOf(ctx.caller) }));
   if (!found) throw new Error('a select without a table gave no row');
   return found;
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Role } from '../../../workflows/contracts/access.ts';
 import { query } from '../../query.ts';
 import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -22,10 +23,17 @@ export async function lockParties(tx: TenantTransaction, organizationId: string,
 export async function writeOwner(tx: TenantTransaction, toUserId: string, fromUserId: string): Promise<void> {
   await change(
     tx.em,
-    `update users set role = case id when ?::uuid then 'owner' else 'admin' end, scope = 'organization', workspace_id = null,
-       version = version + 1, updated_at = clock_timestamp()
-      where id = any(?::uuid[]) and not (id = ?::uuid and role = 'owner' and scope = 'organization')`,
-    [toUserId, [toUserId, fromUserId], toUserId],
+    query
+      .updateTable('users')
+      .set(({ eb }) => ({
+        role: sql<Role>`case id when ${toUserId}::uuid then 'owner' else 'admin' end`,
+        scope: 'organization' as const,
+        workspaceId: null,
+        version: eb('version', '+', 1),
+        updatedAt: sql<string>`clock_timestamp()`,
+      }))
+      .where(sql<boolean>`id = any(${[toUserId, fromUserId]}::uuid[])`)
+      .where(({ and, eb, not }) => not(and([eb('id', '=', toUserId), eb('role', '=', 'owner'), eb('scope', '=', 'organization')]))),
   );
 }
 
@@ -33,8 +41,11 @@ export async function writeOwner(tx: TenantTransaction, toUserId: string, fromUs
 export async function leaveWorkspaces(tx: TenantTransaction, userId: string): Promise<void> {
   await change(
     tx.em,
-    `with ended as (delete from workspace_grants where user_id = ?)
-     update sessions set workspace_id = null where user_id = ? and revoked_at is null`,
-    [userId, userId],
+    query
+      .with('ended', (of) => of.deleteFrom('workspace_grants').where('userId', '=', userId))
+      .updateTable('sessions')
+      .set({ workspaceId: null })
+      .where('userId', '=', userId)
+      .where('revokedAt', 'is', null),
   );
 }

@@ -1,29 +1,20 @@
-import type { Role, Scope } from '../../../workflows/contracts/access.ts';
-import type { Predicate, Scoped } from '../../scope.ts';
+import { sql, type UpdateObject } from 'kysely';
+import { query } from '../../query.ts';
+import type { Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
+import type { Tables } from '../../table-types.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { storedUserColumns, usersSeenBy, type StoredUser } from './users.ts';
+import { hasFactor, userColumns, userColumnsOfU, usersSeenBy, type StoredUser } from './users.ts';
+
+const now = sql<string>`clock_timestamp()`;
 
 /** Role, scope and home of a user, which change together. */
-export interface Standing {
-  readonly role: Role;
-  readonly scope: Scope;
-  readonly workspaceId: string | null;
-}
+export type Standing = Pick<StoredUser, 'role' | 'scope' | 'workspaceId'>;
 
-/** A user under their row's lock. */
-export interface LockedUser extends StoredUser {
-  /** The only active owner of a whole organization, or the only active operator; reliable only for users locked with `mayLoseOwner`. */
-  readonly is_last: boolean;
-}
+/** A user under their row's lock, with the state of organization and home, null where there is none. */
+export type LockedUser = NonNullable<Awaited<ReturnType<typeof findUserForChange>>>;
 
-/** The same with the state of organization and home, null where there is none. */
-export interface LockedRow extends LockedUser {
-  readonly organization_status: string | null;
-  readonly is_home_active: boolean | null;
-}
-
-const isLast = `case when u.role = 'owner' and u.scope = 'organization' and u.is_active then not exists (
+const isLast = sql<boolean>`case when u.role = 'owner' and u.scope = 'organization' and u.is_active then not exists (
     select from users other where other.organization_id = u.organization_id and other.id <> u.id and other.scope = 'organization'
       and other.role = 'owner' and other.is_active and other.deleted_at is null)
   when u.role = 'operator' and u.is_active then not exists (
@@ -32,34 +23,53 @@ const isLast = `case when u.role = 'owner' and u.scope = 'organization' and u.is
 
 /** Locks the organization of a user. */
 export async function lockOrganizationOf(tx: Pick<TenantTransaction, 'em'>, userId: string): Promise<void> {
-  await row(tx.em, 'select id from organizations where id = (select organization_id from users where id = ?) for no key update', [userId]);
+  const organizationId = query
+    .selectFrom('users as u')
+    .select(({ ref }) => ref('u.organizationId').$notNull().as('organizationId'))
+    .where('u.id', '=', userId);
+  await row(tx.em, query.selectFrom('organizations as o').select('o.id').where('o.id', '=', organizationId).forNoKeyUpdate());
 }
 
 /** Locks all operators if the user is one of them. */
 export async function lockOperators(tx: Pick<TenantTransaction, 'em'>, userId: string): Promise<void> {
   await rows(
     tx.em,
-    `select id from users where scope = 'platform' and deleted_at is null and exists (
-  select from users target where target.id = ? and target.scope = 'platform') order by id for no key update`,
-    [userId],
+    query
+      .selectFrom('users as u')
+      .select('u.id')
+      .where('u.scope', '=', 'platform')
+      .where('u.deletedAt', 'is', null)
+      .where(({ exists, selectFrom }) =>
+        exists(selectFrom('users as target').select('target.id').where('target.id', '=', userId).where('target.scope', '=', 'platform')),
+      )
+      .orderBy('u.id')
+      .forNoKeyUpdate(),
   );
 }
 
-/** Returns a user whom the caller sees, locked, with the state of organization and home; null when there is none. */
-export function findUserForChange(ctx: Scoped, id: string): Promise<LockedRow | null> {
-  const visible = usersSeenBy(ctx.caller);
-  return row<LockedRow>(
+/**
+ * Returns a user whom the caller sees, locked, with the state of organization and home; null when there is none. `isLast`: the only active owner of a whole
+ * organization, or the only active operator; reliable only for users locked with `mayLoseOwner`.
+ */
+export async function findUserForChange(ctx: Scoped, id: string) {
+  return row(
     ctx.em,
-    `select ${storedUserColumns}, ${isLast} as is_last, o.status as organization_status, w.is_active as is_home_active
-       from users u left join organizations o on o.id = u.organization_id left join workspaces w on w.id = u.workspace_id
-      where u.id = ? and ${visible.sql} for no key update of u`,
-    [id, ...visible.params],
+    query
+      .selectFrom('users as u')
+      .leftJoin('organizations as o', 'o.id', 'u.organizationId')
+      .leftJoin('workspaces as w', 'w.id', 'u.workspaceId')
+      .select(userColumnsOfU)
+      .select(({ ref }) => [hasFactor(ref('u.id')).as('mfaEnabled'), 'u.version', isLast.as('isLast')])
+      .select(['o.status as organizationStatus', 'w.isActive as isHomeActive'])
+      .where('u.id', '=', id)
+      .where(usersSeenBy(ctx.caller))
+      .forNoKeyUpdate('u'),
   );
 }
 
 /** Writes the name of a user if the row still has this version; returns null when it has another. The functions below do the same. */
 export function writeFullName(tx: TenantTransaction, locked: StoredUser, fullName: string | null): Promise<StoredUser | null> {
-  return update(tx, locked, { sql: 'full_name = ?', params: [fullName] });
+  return update(tx, locked, { fullName });
 }
 
 /** Writes role, scope and home of a user. */
@@ -68,7 +78,7 @@ export function writeStanding(
   locked: StoredUser,
   { role, scope, workspaceId }: Standing,
 ): Promise<StoredUser | null> {
-  return update(tx, locked, { sql: 'role = ?, scope = ?, workspace_id = ?::uuid', params: [role, scope, workspaceId] });
+  return update(tx, locked, { role, scope, workspaceId });
 }
 
 /**
@@ -76,43 +86,51 @@ export function writeStanding(
  * returns the ids of these keys.
  */
 export async function leaveOtherPlaces(tx: TenantTransaction, userId: string, workspaceId: string | null): Promise<readonly string[]> {
-  const left = await row<{ key_ids: string[] }>(
+  const left = await row(
     tx.em,
-    `with ended as (delete from workspace_grants where user_id = ? and (?::uuid is null or workspace_id = ?::uuid)),
-         moved as (update sessions set workspace_id = ?::uuid where user_id = ? and revoked_at is null),
-         keys as (
-           update service_keys k set revoked_at = now(), updated_at = now(), version = version + 1
-           where k.created_by_user_id = ? and k.revoked_at is null and ?::uuid is not null
-             and (k.workspace_id is null or (k.workspace_id <> ?::uuid and not exists (
-               select from workspace_grants g where g.user_id = k.created_by_user_id and g.workspace_id = k.workspace_id)))
-           returning k.id)
-       select coalesce(json_agg(id), '[]') as key_ids from keys`,
-    [userId, workspaceId, workspaceId, workspaceId, userId, userId, workspaceId, workspaceId],
+    query
+      .with('ended', (of) =>
+        of
+          .deleteFrom('workspace_grants')
+          .where('userId', '=', userId)
+          .where(sql<boolean>`(${workspaceId}::uuid is null or workspace_id = ${workspaceId}::uuid)`),
+      )
+      .with('moved', (of) => of.updateTable('sessions').set({ workspaceId }).where('userId', '=', userId).where('revokedAt', 'is', null))
+      .with('keys', (of) =>
+        of
+          .updateTable('service_keys')
+          .set(({ eb }) => ({ revokedAt: sql<string>`now()`, updatedAt: sql<string>`now()`, version: eb('version', '+', 1) }))
+          .where('createdByUserId', '=', userId)
+          .where('revokedAt', 'is', null)
+          .where(
+            sql<boolean>`${workspaceId}::uuid is not null and (service_keys.workspace_id is null
+              or (service_keys.workspace_id <> ${workspaceId}::uuid and not exists (
+                select from workspace_grants g where g.user_id = service_keys.created_by_user_id and g.workspace_id = service_keys.workspace_id)))`,
+          )
+          .returning('id'),
+      )
+      .selectFrom('keys')
+      .select(({ ref }) => sql<string[]>`coalesce(json_agg(${ref('keys.id')}), '[]')`.as('keyIds')),
   );
-  return left?.key_ids ?? [];
+  return left?.keyIds ?? [];
 }
 
 /** Stores whether a user may sign in. */
 export function writeActive(tx: TenantTransaction, locked: StoredUser, isActive: boolean): Promise<StoredUser | null> {
-  const sql = isActive ? 'is_active = true, deactivated_at = null' : 'is_active = false, deactivated_at = clock_timestamp()';
-  return update(tx, locked, { sql, params: [] });
+  return update(tx, locked, { isActive, deactivatedAt: isActive ? null : now });
 }
 
 /** Marks a user as deleted, without address, name and language. */
 export function writeErased(tx: TenantTransaction, locked: StoredUser): Promise<StoredUser | null> {
   return update(tx, locked, {
-    sql: `email = '', full_name = null, locale = null, is_active = false, deactivated_at = coalesce(u.deactivated_at, clock_timestamp()),
-       deleted_at = clock_timestamp()`,
-    params: [],
+    email: '',
+    fullName: null,
+    locale: null,
+    isActive: false,
+    deactivatedAt: sql<string>`coalesce(deactivated_at, clock_timestamp())`,
+    deletedAt: now,
   });
 }
-
-// Replies before invitations, since the replies are found through the invitations: the CTEs selected from are evaluated first.
-const eraseOwnSql = `
-  with replies as materialized (select gate_forget_replies(array[?::uuid], '{}')),
-       connections as materialized (select gate_erase_connections(?::uuid)),
-       knowledge as materialized (select gate_erase_knowledge(?::uuid))
-  select gate_leave(?::uuid, true) as key_ids from replies, connections, knowledge`;
 
 /** Ends what a user has made and holds; returns the ids of the keys. */
 export async function leaveOwnThings(
@@ -120,18 +138,40 @@ export async function leaveOwnThings(
   userId: string,
   { erases }: { readonly erases: boolean },
 ): Promise<readonly string[]> {
-  const ended = await row<{ key_ids: string[] }>(tx.em, erases ? eraseOwnSql : 'select gate_leave(?::uuid, false) as key_ids', [
-    userId,
-    ...(erases ? [userId, userId, userId] : []),
-  ]);
-  return ended?.key_ids ?? [];
+  const leaving = query.selectNoFrom(sql<string[]>`gate_leave(${userId}::uuid, false)`.as('keyIds'));
+  const ended = await row(tx.em, erases ? erasing(userId) : leaving);
+  return ended?.keyIds ?? [];
 }
 
-function update(tx: TenantTransaction, locked: StoredUser, set: Predicate): Promise<StoredUser | null> {
-  return row<StoredUser>(
+// Replies before invitations, since the replies are found through the invitations: the CTEs selected from are evaluated first.
+function erasing(userId: string) {
+  return query
+    .with(
+      (cte) => cte('replies').materialized(),
+      () => query.selectNoFrom(sql<unknown>`gate_forget_replies(array[${userId}::uuid], '{}')`.as('forgotten')),
+    )
+    .with(
+      (cte) => cte('connections').materialized(),
+      () => query.selectNoFrom(sql<unknown>`gate_erase_connections(${userId}::uuid)`.as('erased')),
+    )
+    .with(
+      (cte) => cte('knowledge').materialized(),
+      () => query.selectNoFrom(sql<unknown>`gate_erase_knowledge(${userId}::uuid)`.as('erased')),
+    )
+    .selectFrom(['replies', 'connections', 'knowledge'])
+    .select(sql<string[]>`gate_leave(${userId}::uuid, true)`.as('keyIds'));
+}
+
+async function update(tx: TenantTransaction, locked: StoredUser, set: UpdateObject<Tables, 'users'>): Promise<StoredUser | null> {
+  return row(
     tx.em,
-    `update users u set ${set.sql}, version = u.version + 1, updated_at = clock_timestamp()
-      where u.id = ? and u.version = ? returning ${storedUserColumns}`,
-    [...set.params, locked.id, locked.version],
+    query
+      .updateTable('users')
+      .set(set)
+      .set(({ eb }) => ({ version: eb('version', '+', 1), updatedAt: now }))
+      .where('id', '=', locked.id)
+      .where('version', '=', locked.version)
+      .returning(userColumns)
+      .returning(({ ref }) => [hasFactor(ref('users.id')).as('mfaEnabled'), 'version']),
   );
 }

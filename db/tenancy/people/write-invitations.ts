@@ -1,10 +1,15 @@
+import { sql, type UpdateObject } from 'kysely';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
+import type { Tables } from '../../table-types.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { InvitationAnswer } from './acceptance.ts';
 import type { MadeBy } from '../../identity/people/creator.ts';
-import type { Predicate } from '../../scope.ts';
 import type { Invitation } from './invitation.entity.ts';
-import { columns, type InvitationRow } from './invitations.ts';
+import { invitationColumns, statusOf, type InvitationRow } from './invitations.ts';
+
+const now = sql<string>`now()`;
+const daysFromNow = (days: number) => sql<string>`now() + make_interval(days => ${days})`;
 
 /** The user that an accepted invitation creates. */
 export interface Acceptance {
@@ -17,47 +22,78 @@ export interface Acceptance {
 }
 
 /** Accepts an open invitation and creates its user, unless the address is taken. Returns whether each of the two was done. */
-export function writeAcceptance(
-  tx: TenantTransaction,
-  { invitation, tokenHash, userId, email, fullName, passwordHash }: Acceptance,
-): Promise<{ readonly won: boolean; readonly made: boolean } | null> {
-  return row<{ won: boolean; made: boolean }>(
+export async function writeAcceptance(tx: TenantTransaction, { invitation, tokenHash, userId, email, fullName, passwordHash }: Acceptance) {
+  return row(
     tx.em,
-    `with won as (
-       update invitations set status = 'accepted', accepted_at = now(), accepted_user_id = ?::uuid, version = version + 1, updated_at = now()
-       where id = ? and token_hash = ? and status = 'pending' and expires_at > now()
-       returning role, scope, organization_id, workspace_id),
-     made as (
-       insert into users (id, email, full_name, role, scope, organization_id, workspace_id)
-       select ?::uuid, ?, ?, role, scope, organization_id, workspace_id from won
-       on conflict (email) where deleted_at is null do nothing
-       returning id, organization_id),
-     credential as (
-       insert into user_credentials (user_id, organization_id, password_hash, email_verified_at) select id, organization_id, ?, now() from made)
-     select exists (select from won) as won, exists (select from made) as made`,
-    [userId, invitation.id, tokenHash, userId, email, fullName, passwordHash],
+    query
+      .with('won', (of) =>
+        of
+          .updateTable('invitations')
+          .set(({ eb }) => ({
+            status: 'accepted' as const,
+            acceptedAt: now,
+            acceptedUserId: userId,
+            version: eb('version', '+', 1),
+            updatedAt: now,
+          }))
+          .where('id', '=', invitation.id)
+          .where('tokenHash', '=', tokenHash)
+          .where('status', '=', 'pending')
+          .where('expiresAt', '>', now)
+          .returning(['role', 'scope', 'organizationId', 'workspaceId']),
+      )
+      .with('made', (of) =>
+        of
+          .insertInto('users')
+          .columns(['id', 'email', 'fullName', 'role', 'scope', 'organizationId', 'workspaceId'])
+          .expression(({ selectFrom }) =>
+            selectFrom('won')
+              .select([sql`${userId}::uuid`.as('id'), sql`${email}::text`.as('email'), sql`${fullName}::text`.as('fullName')])
+              .select(['won.role', 'won.scope', 'won.organizationId', 'won.workspaceId']),
+          )
+          .onConflict((conflict) => conflict.column('email').where('deletedAt', 'is', null).doNothing())
+          .returning(['id', 'organizationId']),
+      )
+      .with('credential', (of) =>
+        of
+          .insertInto('user_credentials')
+          .columns(['userId', 'organizationId', 'passwordHash', 'emailVerifiedAt'])
+          .expression(({ selectFrom }) =>
+            selectFrom('made').select([
+              'made.id',
+              'made.organizationId',
+              sql`${passwordHash}::text`.as('passwordHash'),
+              now.as('verifiedAt'),
+            ]),
+          ),
+      )
+      .selectNoFrom(({ exists, selectFrom }) => [
+        exists(selectFrom('won').select('won.role')).$castTo<boolean>().as('won'),
+        exists(selectFrom('made').select('made.id')).$castTo<boolean>().as('made'),
+      ]),
   );
 }
 
 /** Whether an address belongs to a user of an organization. */
 export async function isMemberAddress(tx: TenantTransaction, organizationId: string, email: string): Promise<boolean> {
-  const member = await row(tx.em, 'select id from users where organization_id = ? and email = ? and deleted_at is null', [
-    organizationId,
-    email,
-  ]);
-  return member !== null;
+  const member = query
+    .selectFrom('users')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('email', '=', email)
+    .where('deletedAt', 'is', null);
+  return (await row(tx.em, member)) !== null;
 }
 
 /** Counts a mail of an invitation; returns its workspace and the number of mails, or null when it no longer exists. */
-export function countSent(
-  tx: TenantTransaction,
-  invitationId: string,
-): Promise<{ readonly workspace_id: string | null; readonly send_count: number } | null> {
-  return row<{ workspace_id: string | null; send_count: number }>(
+export async function countSent(tx: TenantTransaction, invitationId: string) {
+  return row(
     tx.em,
-    `update invitations set sent_at = now(), send_count = send_count + 1, version = version + 1, updated_at = now()
-    where id = ? returning workspace_id, send_count`,
-    [invitationId],
+    query
+      .updateTable('invitations')
+      .set(({ eb }) => ({ sentAt: now, sendCount: eb('sendCount', '+', 1), version: eb('version', '+', 1), updatedAt: now }))
+      .where('id', '=', invitationId)
+      .returning(['workspaceId', 'sendCount']),
   );
 }
 
@@ -77,8 +113,8 @@ export interface NewInvitation {
 
 /** Frees the address of an expired invitation, also where the caller doesn't see it; returns false when there is none. */
 export async function expireInvitation(tx: TenantTransaction, organizationId: string, email: string): Promise<boolean> {
-  const freed = await row<{ is_freed: boolean }>(tx.em, 'select gate_expire_invitation(?::uuid, ?) as is_freed', [organizationId, email]);
-  return freed?.is_freed === true;
+  const freed = await row(tx.em, query.selectNoFrom(sql<boolean>`gate_expire_invitation(${organizationId}::uuid, ${email})`.as('isFreed')));
+  return freed?.isFreed === true;
 }
 
 /** Replaces token, expiry and inviter of an invitation. */
@@ -86,61 +122,58 @@ export function writeRenewed(
   tx: TenantTransaction,
   renewed: Pick<NewInvitation, 'invitedByUserId' | 'madeBy' | 'invitationDays'> & { readonly id: string; readonly tokenHash: Buffer },
 ): Promise<InvitationRow> {
+  const { tokenHash, invitedByUserId, madeBy } = renewed;
   return changed(tx, renewed.id, {
-    sql: `token_hash = ?, expires_at = now() + make_interval(days => ?), queued_at = clock_timestamp(), resend_count = i.resend_count + 1,
-      invited_by_user_id = ?, credential_kind = ?, credential_id = ?::uuid, unvouched_at = null`,
-    params: [renewed.tokenHash, renewed.invitationDays, renewed.invitedByUserId, renewed.madeBy?.kind ?? null, renewed.madeBy?.id ?? null],
+    tokenHash,
+    expiresAt: daysFromNow(renewed.invitationDays),
+    queuedAt: sql<string>`clock_timestamp()`,
+    resendCount: sql<number>`resend_count + 1`,
+    invitedByUserId,
+    credentialKind: madeBy?.kind ?? null,
+    credentialId: madeBy?.id ?? null,
+    unvouchedAt: null,
   });
 }
 
 /** Revokes a locked invitation: its token is invalid from then on. */
 export function setRevoked(tx: TenantTransaction, invitationId: string): Promise<InvitationRow> {
-  return changed(tx, invitationId, { sql: "status = 'revoked'", params: [] });
+  return changed(tx, invitationId, { status: 'revoked' });
 }
 
 /** Stores an invitation; returns null when one for the same address is pending in the organization. */
-export function insertInvitation(
+export async function insertInvitation(
   tx: TenantTransaction,
-  {
-    id,
-    organizationId,
-    workspaceId,
-    scope,
-    email,
-    role,
-    tokenHash,
-    invitedByUserId,
-    madeBy,
-    invitationDays,
-  }: NewInvitation & { id: string; tokenHash: Buffer },
+  invitation: NewInvitation & { readonly id: string; readonly tokenHash: Buffer },
 ): Promise<InvitationRow | null> {
-  return row<InvitationRow>(
+  const { id, organizationId, workspaceId, scope, email, role, tokenHash, invitedByUserId, madeBy, invitationDays } = invitation;
+  const named = { id, organizationId, workspaceId, scope, email, role, tokenHash, invitedByUserId };
+  return row(
     tx.em,
-    `insert into invitations as i (id, organization_id, workspace_id, scope, email, role, token_hash, invited_by_user_id, credential_kind, credential_id, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?::uuid, now() + make_interval(days => ?))
-     on conflict (organization_id, email) where status = 'pending' do nothing returning ${columns}`,
-    [
-      id,
-      organizationId,
-      workspaceId,
-      scope,
-      email,
-      role,
-      tokenHash,
-      invitedByUserId,
-      madeBy?.kind ?? null,
-      madeBy?.id ?? null,
-      invitationDays,
-    ],
+    query
+      .insertInto('invitations')
+      .values({
+        ...named,
+        credentialKind: madeBy?.kind ?? null,
+        credentialId: madeBy?.id ?? null,
+        expiresAt: daysFromNow(invitationDays),
+      })
+      .onConflict((conflict) => conflict.columns(['organizationId', 'email']).where('status', '=', sql.lit('pending')).doNothing())
+      .returning(invitationColumns)
+      .returning(statusOf('invitations').as('status')),
   );
 }
 
-async function changed(tx: TenantTransaction, id: string, set: Predicate): Promise<InvitationRow> {
-  const written = await row<InvitationRow>(
+async function changed(tx: TenantTransaction, id: string, set: UpdateObject<Tables, 'invitations'>): Promise<InvitationRow> {
+  const written = await row(
     tx.em,
-    `update invitations i set ${set.sql}, version = i.version + 1, updated_at = clock_timestamp()
-      where i.id = ? and i.status = 'pending' returning ${columns}`,
-    [...set.params, id],
+    query
+      .updateTable('invitations')
+      .set(set)
+      .set(({ eb }) => ({ version: eb('version', '+', 1), updatedAt: sql<string>`clock_timestamp()` }))
+      .where('id', '=', id)
+      .where('status', '=', 'pending')
+      .returning(invitationColumns)
+      .returning(statusOf('invitations').as('status')),
   );
   if (!written) throw new Error('a locked invitation was not changed');
   return written;

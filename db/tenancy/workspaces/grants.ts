@@ -1,5 +1,7 @@
-import type { Scope } from '../../../workflows/contracts/access.ts';
+import { sql } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
+import { Condition } from '../../condition.ts';
+import { query } from '../../query.ts';
 import { workspacesOf } from '../../reach.ts';
 import type { Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
@@ -8,19 +10,7 @@ import type { MemberRole } from '../people/members.ts';
 import type { WorkspaceRow } from './workspaces.ts';
 
 /** A user from the view of a grant in one workspace, under their row's lock. */
-export interface Grantee {
-  readonly id: string;
-  readonly email: string;
-  readonly full_name: string | null;
-  readonly home_role: MemberRole;
-  readonly scope: Scope;
-  readonly home_workspace_id: string | null;
-  readonly is_active: boolean;
-  /** As granted, possibly above today's home role; null without a grant. */
-  readonly granted_role: MemberRole | null;
-  readonly granted_by_user_id: string | null;
-  readonly granted_at: Date | string | null;
-}
+export type Grantee = Awaited<ReturnType<typeof lockGrantee>>;
 
 /** A grant to be written. */
 export interface Grant {
@@ -31,54 +21,84 @@ export interface Grant {
 
 /**
  * Returns a user of the workspace's organization whom the caller sees, locked, so that the home role can't change meanwhile. Throws 404. The workspace is
- * already locked, so the grant can't change either.
+ * already locked, so the grant can't change either. `grantedRole` is as granted, possibly above today's home role; null without a grant.
  */
-export async function lockGrantee(ctx: Scoped, workspace: WorkspaceRow, userId: string): Promise<Grantee> {
-  const visible = workspacesOf(ctx.caller);
-  const found = await row<Grantee>(
+export async function lockGrantee(ctx: Scoped, workspace: WorkspaceRow, userId: string) {
+  const found = await row(
     ctx.em,
-    `select u.id, u.email, u.full_name, u.role as home_role, u.scope, u.workspace_id as home_workspace_id, u.is_active,
-        g.role as granted_role, g.granted_by_user_id, g.updated_at as granted_at
-       from users u left join workspace_grants g on g.workspace_id = ?::uuid and g.user_id = u.id
-      where u.id = ?::uuid and u.organization_id = ?::uuid and u.deleted_at is null
-        and (?::boolean or u.id = ?::uuid or u.scope = 'organization' or u.workspace_id = any(?::uuid[])
-          or exists (select from workspace_grants v where v.user_id = u.id and v.workspace_id = any(?::uuid[])))
-      for no key update of u`,
-    [workspace.id, userId, workspace.organization_id, visible === null, ctx.caller.userId, visible ?? [], visible ?? []],
+    query
+      .selectFrom('users as u')
+      .leftJoin('workspace_grants as g', (join) => join.on('g.workspaceId', '=', workspace.id).onRef('g.userId', '=', 'u.id'))
+      .select(['u.id', 'u.email', 'u.fullName', 'u.scope', 'u.workspaceId as homeWorkspaceId', 'u.isActive'])
+      // A user of an organization is no operator.
+      .select((eb) => eb.ref('u.role').$castTo<MemberRole>().as('homeRole'))
+      .select(['g.role as grantedRole', 'g.grantedByUserId', 'g.updatedAt as grantedAt'])
+      .where('u.id', '=', userId)
+      .where('u.organizationId', '=', workspace.organizationId)
+      .where('u.deletedAt', 'is', null)
+      .where(granteesSeenBy(ctx))
+      .forNoKeyUpdate('u'),
   );
   if (!found) throw fail('not_found');
   return found;
 }
 
+/** Which users `u` a caller may see as such: in all workspaces, or the caller's own, users of the whole organization, and those of the caller's workspaces. */
+function granteesSeenBy({ caller }: Scoped): Condition {
+  const visible = workspacesOf(caller);
+  if (visible === null) return new Condition('true');
+  return new Condition(
+    `(u.id = ?::uuid or u.scope = 'organization' or u.workspace_id = any(?::uuid[])
+      or exists (select from workspace_grants v where v.user_id = u.id and v.workspace_id = any(?::uuid[])))`,
+    [caller.userId, visible, visible],
+  );
+}
+
 /** Inserts or updates a grant. */
-export function writeGrant(
-  tx: TenantTransaction,
-  { workspace, user, role }: Grant,
-  grantedBy: string | null,
-): Promise<Pick<Grantee, 'granted_by_user_id' | 'granted_at'> | null> {
-  return row<Pick<Grantee, 'granted_by_user_id' | 'granted_at'>>(
+export async function writeGrant(tx: TenantTransaction, { workspace, user, role }: Grant, grantedBy: string | null) {
+  return row(
     tx.em,
-    `insert into workspace_grants as g (workspace_id, user_id, organization_id, role, granted_by_user_id) values (?, ?, ?, ?, ?)
-     on conflict (workspace_id, user_id) do update
-       set role = excluded.role, granted_by_user_id = excluded.granted_by_user_id, version = g.version + 1, updated_at = clock_timestamp()
-     returning granted_by_user_id, updated_at as granted_at`,
-    [workspace.id, user.id, workspace.organization_id, role, grantedBy],
+    query
+      .insertInto('workspace_grants')
+      .values({
+        workspaceId: workspace.id,
+        userId: user.id,
+        organizationId: workspace.organizationId,
+        role,
+        grantedByUserId: grantedBy,
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['workspaceId', 'userId']).doUpdateSet(({ eb, ref }) => ({
+          role: ref('excluded.role'),
+          grantedByUserId: ref('excluded.grantedByUserId'),
+          version: eb('workspace_grants.version', '+', 1),
+          updatedAt: sql<string>`clock_timestamp()`,
+        })),
+      )
+      .returning(['grantedByUserId', 'updatedAt as grantedAt']),
   );
 }
 
 /** Deletes a grant and revokes the keys that its user has made in the workspace; returns the number of grants, and the ids of the keys. */
-export function deleteGrant(
-  tx: TenantTransaction,
-  workspaceId: string,
-  userId: string,
-): Promise<{ readonly removed: number; readonly key_ids: readonly string[] } | null> {
-  return row<{ removed: number; key_ids: string[] }>(
+export async function deleteGrant(tx: TenantTransaction, workspaceId: string, userId: string) {
+  return row(
     tx.em,
-    `with removed as (delete from workspace_grants where workspace_id = ?::uuid and user_id = ?::uuid returning 1),
-       keys as (
-         update service_keys set revoked_at = now(), updated_at = now(), version = version + 1
-         where workspace_id = ?::uuid and created_by_user_id = ?::uuid and revoked_at is null returning id)
-     select (select count(*)::int from removed) as removed, coalesce((select json_agg(id) from keys), '[]') as key_ids`,
-    [workspaceId, userId, workspaceId, userId],
+    query
+      .with('removed', (of) =>
+        of.deleteFrom('workspace_grants').where('workspaceId', '=', workspaceId).where('userId', '=', userId).returning('userId'),
+      )
+      .with('keys', (of) =>
+        of
+          .updateTable('service_keys')
+          .set(({ eb }) => ({ revokedAt: sql<string>`now()`, updatedAt: sql<string>`now()`, version: eb('version', '+', 1) }))
+          .where('workspaceId', '=', workspaceId)
+          .where('createdByUserId', '=', userId)
+          .where('revokedAt', 'is', null)
+          .returning('id'),
+      )
+      .selectNoFrom([
+        sql<number>`(select count(*)::int from removed)`.as('removed'),
+        sql<string[]>`coalesce((select json_agg(id) from keys), '[]')`.as('keyIds'),
+      ]),
   );
 }

@@ -1,37 +1,50 @@
-import type { Predicate } from '../../scope.ts';
+import { sql, type UpdateObject } from 'kysely';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
+import type { Tables } from '../../table-types.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { workspaceColumns, type WorkspaceRow, type WorkspaceFields } from './workspaces.ts';
+
+const now = sql<string>`clock_timestamp()`;
 
 /**
  * Writes the fields of a workspace if the row still has this version; returns null when it has another. The functions below do the same. A taken slug is 409.
  */
-export function writeFields(tx: TenantTransaction, locked: WorkspaceRow, fields: WorkspaceFields): Promise<WorkspaceRow | null> {
-  return update(tx, locked, {
-    sql: 'slug = ?, name = ?, description = ?, timezone = ?, currency = ?',
-    params: [fields.slug, fields.name, fields.description, fields.timezone, fields.currency],
-  });
+export function writeFields(
+  tx: TenantTransaction,
+  locked: WorkspaceRow,
+  { slug, name, description, timezone, currency }: WorkspaceFields,
+): Promise<WorkspaceRow | null> {
+  return update(tx, locked, { slug, name, description, timezone, currency });
 }
 
 /** Archives a workspace; it can be restored for as long as its organization's settings say. */
 export function writeArchived(tx: TenantTransaction, locked: WorkspaceRow): Promise<WorkspaceRow | null> {
+  const days = query
+    .selectFrom('organization_settings as s')
+    .select('s.workspaceRetentionDays')
+    .whereRef('s.organizationId', '=', sql.ref('workspaces.organizationId'));
   return update(tx, locked, {
-    sql: `is_active = false, archived_at = clock_timestamp(), purge_after = clock_timestamp() + make_interval(days =>
-      (select s.workspace_retention_days from organization_settings s where s.organization_id = w.organization_id))`,
-    params: [],
+    isActive: false,
+    archivedAt: now,
+    purgeAfter: sql<string>`clock_timestamp() + make_interval(days => ${days})`,
   });
 }
 
 /** Restores a workspace. */
 export function writeRestored(tx: TenantTransaction, locked: WorkspaceRow): Promise<WorkspaceRow | null> {
-  return update(tx, locked, { sql: 'is_active = true, archived_at = null, purge_after = null', params: [] });
+  return update(tx, locked, { isActive: true, archivedAt: null, purgeAfter: null });
 }
 
-function update(tx: TenantTransaction, locked: WorkspaceRow, set: Predicate): Promise<WorkspaceRow | null> {
-  return row<WorkspaceRow>(
+async function update(tx: TenantTransaction, locked: WorkspaceRow, set: UpdateObject<Tables, 'workspaces'>): Promise<WorkspaceRow | null> {
+  return row(
     tx.em,
-    `update workspaces w set ${set.sql}, version = w.version + 1, updated_at = clock_timestamp()
-      where w.id = ? and w.version = ? returning ${workspaceColumns}`,
-    [...set.params, locked.id, locked.version],
+    query
+      .updateTable('workspaces')
+      .set(set)
+      .set(({ eb }) => ({ version: eb('version', '+', 1), updatedAt: now }))
+      .where('id', '=', locked.id)
+      .where('version', '=', locked.version)
+      .returning(workspaceColumns),
   );
 }

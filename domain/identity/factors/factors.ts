@@ -74,8 +74,8 @@ export async function confirmFactor(
 
   const { codes, hashes: codeHashes } = inventRecoveryCodes(keys, userId);
   const done = await writeConfirmed(tx, { userId, sessionId, sealed: factor.sealed, step, codeHashes });
-  if (!done?.is_confirmed) throw factorActive();
-  if (!done.is_live) throw fail('session_revoked');
+  if (!done?.isConfirmed) throw factorActive();
+  if (!done.isLive) throw fail('session_revoked');
   await endSignInsOf(tx, { userId, exceptSessionId: sessionId, reason: 'factor_added' });
   await notify(tx, keys, { ...account, template: 'factor_added' });
   return { codes, createdAt: iso(done.at) };

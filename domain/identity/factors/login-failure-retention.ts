@@ -18,7 +18,7 @@ export async function sweepLoginFailures(db: Databases, signal: AbortSignal): Pr
   let total = 0;
 
   for (const place of places) {
-    const until = await sweep(db, (em) => lastOfTooMany(em, place.organization_id, maxFailures));
+    const until = await sweep(db, (em) => lastOfTooMany(em, place.organizationId, maxFailures));
     for (let count = rowsAStatement; count === rowsAStatement; total += count) {
       signal.throwIfAborted();
       count = await sweep(db, (em) => deleteSome(em, place, until));
@@ -27,7 +27,7 @@ export async function sweepLoginFailures(db: Databases, signal: AbortSignal): Pr
   return total;
 }
 
-async function deleteSome(em: SqlEntityManager, { organization_id: organizationId, days }: Keeping, until: string | null): Promise<number> {
+async function deleteSome(em: SqlEntityManager, { organizationId, days }: Keeping, until: string | null): Promise<number> {
   const count = await deleteLoginFailures(em, { organizationId, days, until, limit: rowsAStatement });
   if (count > 0) await writePurgeEntry(em, { organizationId, resourceType: 'login_failure', counts: { entries: count } });
   return count;

@@ -46,7 +46,7 @@ export async function signIn<Access>(
     issue({ userId: person.id, sessionId }),
   ]);
 
-  if (!refresh || !user || user.mfa_enabled) throw fail('login_failed');
+  if (!refresh || !user || user.mfaEnabled) throw fail('login_failed');
   await keepFreshHash(tx, login);
   return { refresh, user, access };
 }

@@ -40,8 +40,8 @@ export async function rotateSigningKeys(db: Databases, keys: KeyRing): Promise<K
     await dropRetired(tx);
     const ages = await readKeyAges(tx);
 
-    if (ages?.next && ages.is_next_known) return replaceCurrent(tx, ages.next);
-    if (ages?.next || !ages?.is_due) return 'none';
+    if (ages?.next && ages.isNextKnown) return replaceCurrent(tx, ages.next);
+    if (ages?.next || !ages?.isDue) return 'none';
     const kid = await insertKey(tx, keys, 'next');
     await record(tx, 'create', kid, { state: { to: 'next' } });
     return 'published';

@@ -87,11 +87,11 @@ async function readKeys(db: Databases, keys: KeyRing, at: Date): Promise<Loaded>
   return asPlatform(db, async (tx) => {
     const found = await listSigningKeys(tx.em);
     const signing = found.find((key) => key.signs);
-    const published = found.map(({ kid, public_jwk: jwk }) => ({ kid, jwk }));
+    const published = found.map(({ kid, publicJwk: jwk }) => ({ kid, jwk }));
     const publicKeys = new Map(published.map(({ kid, jwk }) => [kid, createPublicKey({ key: jwk, format: 'jwk' })]));
 
     if (!signing) return { at: at.getTime(), publicKeys, published, current: null };
-    const der = await open(tx.em, keys, envelopeOf(signing.kid), signing.private_enc);
+    const der = await open(tx.em, keys, envelopeOf(signing.kid), signing.privateEnc);
     const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 
     return { at: at.getTime(), publicKeys, published, current: { kid: signing.kid, privateKey } };

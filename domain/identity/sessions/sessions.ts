@@ -67,7 +67,7 @@ export async function judgeRefresh(tx: TenantTransaction, hash: Buffer): Promise
   const found = await findRefreshState(tx, hash, raceSeconds);
 
   if (!found) return 'credential_invalid';
-  if (found.is_revoked) return 'session_revoked';
-  if (found.is_over || !found.was_used) return 'credential_invalid';
-  return found.is_race ? 'refresh_superseded' : 'refresh_reuse_detected';
+  if (found.isRevoked) return 'session_revoked';
+  if (found.isOver || !found.wasUsed) return 'credential_invalid';
+  return found.isRace ? 'refresh_superseded' : 'refresh_reuse_detected';
 }
