@@ -20,8 +20,8 @@ export const memberOperations = {
       view: WorkspaceMemberView,
     },
     async (ctx, { params, query }) => {
-      const { is_active: isActive, ...filters } = query;
-      const page = await listMemberRows(ctx, params.workspace_id, { filters: { ...filters, isActive }, page: ctx.page });
+      const filters = { ...query, isActive: query.is_active };
+      const page = await listMemberRows(ctx, params.workspace_id, { filters, page: ctx.page });
       // Rows prove that the workspace is visible; their absence proves nothing.
       if (page.items.length === 0) await readWorkspace(ctx, params.workspace_id);
       return mapPage(page, toWorkspaceMemberView);

@@ -57,7 +57,11 @@ const listed = preparedList(
 /** Returns the keys that the caller sees where its rank reaches the floor, newest first. */
 export async function listServiceKeys(
   ctx: Scoped,
-  { filters: { includesRevoked, ...filters }, page }: { filters: ServiceKeyFilters; page: PageRequest },
+  { filters: { q, role, workspaceId, includesRevoked }, page }: { filters: ServiceKeyFilters; page: PageRequest },
 ): Promise<Page<ShownServiceKey>> {
-  return listed(ctx.em, { ...filters, visible: visibleTo(ctx, ServiceKey, 'k'), isLiveOnly: !includesRevoked || undefined }, page);
+  return listed(
+    ctx.em,
+    { q, role, workspaceId, visible: visibleTo(ctx, ServiceKey, 'k'), isLiveOnly: !includesRevoked || undefined },
+    page,
+  );
 }

@@ -11,27 +11,29 @@ const now = sql<string>`now()`;
 
 type Marked = ParametersOf<{ readonly ids: readonly string[] }>;
 
+const markSession = prepared(({ ids }: Marked) =>
+  query
+    .updateTable('sessions')
+    .set({ lastSeenAt: now })
+    .where(({ ref }) => isDue(ids, ref('lastSeenAt'))),
+);
+
 // A use is no change of the row: `updatedAt` stays.
-const marks = {
-  session: prepared(({ ids }: Marked) =>
-    query
-      .updateTable('sessions')
-      .set({ lastSeenAt: now })
-      .where(({ ref }) => isDue(ids, ref('lastSeenAt'))),
-  ),
-  service_key: prepared(({ ids }: Marked) =>
-    query
-      .updateTable('service_keys')
-      .set(({ ref }) => ({ lastUsedAt: now, updatedAt: ref('updatedAt') }))
-      .where(({ ref }) => isDue(ids, ref('lastUsedAt'))),
-  ),
-  oauth_client: prepared(({ ids }: Marked) =>
-    query
-      .updateTable('oauth_clients')
-      .set(({ ref }) => ({ lastUsedAt: now, updatedAt: ref('updatedAt') }))
-      .where(({ ref }) => isDue(ids, ref('lastUsedAt'))),
-  ),
-} as const satisfies Record<MarkedKind, unknown>;
+const markServiceKey = prepared(({ ids }: Marked) =>
+  query
+    .updateTable('service_keys')
+    .set(({ ref }) => ({ lastUsedAt: now, updatedAt: ref('updatedAt') }))
+    .where(({ ref }) => isDue(ids, ref('lastUsedAt'))),
+);
+
+const markOauthClient = prepared(({ ids }: Marked) =>
+  query
+    .updateTable('oauth_clients')
+    .set(({ ref }) => ({ lastUsedAt: now, updatedAt: ref('updatedAt') }))
+    .where(({ ref }) => isDue(ids, ref('lastUsedAt'))),
+);
+
+const marks = { session: markSession, service_key: markServiceKey, oauth_client: markOauthClient };
 
 function isDue(ids: Expression<readonly string[]>, markedAt: Expression<string | null>): Expression<SqlBool> {
   return sql<boolean>`(id = any (${ids}::uuid[]) and (${markedAt} is null or ${markedAt} < now() - interval '60 seconds'))`;

@@ -74,6 +74,7 @@ const listed = preparedList(
 
 /** Returns members of a workspace that the caller sees, newest users first; none for a workspace that is not visible. */
 export async function listMemberRows(ctx: Scoped, workspaceId: string, { filters, page }: { filters: MemberFilters; page: PageRequest }) {
+  const { q, role, source, isActive } = filters;
   const isOperator = isUnbounded(ctx.caller) || undefined;
-  return listed(ctx.em, { ...filters, workspaceId, visible: workspacesSeenBy(ctx.caller), isOperator }, page);
+  return listed(ctx.em, { q, role, source, isActive, workspaceId, visible: workspacesSeenBy(ctx.caller), isOperator }, page);
 }

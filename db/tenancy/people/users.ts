@@ -168,7 +168,11 @@ const listed = preparedList(
 );
 
 /** Returns the users that the caller sees where its rank reaches the floor, newest first. */
-export function listUserRows(ctx: Scoped, filters: UserFilters, page: PageRequest): Promise<Page<UserRow>> {
+export function listUserRows(
+  ctx: Scoped,
+  { q, role, scope, workspaceId, isActive }: UserFilters,
+  page: PageRequest,
+): Promise<Page<UserRow>> {
   const visible = usersSeenBy(ctx.caller, workspacesAtFloor(ctx.caller, ctx.floor));
-  return listed(ctx.em, { ...filters, visible }, page);
+  return listed(ctx.em, { q, role, scope, workspaceId, isActive, visible }, page);
 }

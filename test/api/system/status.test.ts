@@ -113,7 +113,7 @@ test('documents and catalogues cost no query', async () => {
     await api.app.inject(url);
 
   // What requests before have used is written from time to time.
-  expect(statements.filter((sql) => !sql.includes('set last_used_at = now()'))).toEqual([]);
+  expect(statements.filter((sql) => !sql.includes('set "last_used_at" = now()'))).toEqual([]);
 });
 
 test('an authenticated read costs at most three queries beyond its settings', async () => {
