@@ -1,6 +1,9 @@
+import { sql } from 'kysely';
+import { anyId } from '../../any-id.ts';
 import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { charsBefore } from './chars-before.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
@@ -22,12 +25,17 @@ export function exportedBase(tx: Tx, kbId: string) {
 
 /** Returns how much a base holds now. */
 export async function countExported(tx: Tx, kbId: string) {
-  const found = await row<{ sources: number; items: number; relations: number }>(
+  const sources = query.selectFrom('knowledge_sources as s').where('s.kbId', '=', kbId).where('s.deletedAt', 'is', null);
+  const items = query.selectFrom('knowledge_live_items as i').where('i.kbId', '=', kbId);
+  const relations = query.selectFrom('knowledge_relations as r').where('r.kbId', '=', kbId);
+  const count = sql<number>`count(*)`.as('n');
+  const found = await row(
     tx.em,
-    `select (select count(*)::int from knowledge_sources where kb_id = ?::uuid and deleted_at is null) as sources,
-            (select count(*)::int from knowledge_live_items where kb_id = ?::uuid) as items,
-            (select count(*)::int from knowledge_relations where kb_id = ?::uuid) as relations`,
-    [kbId, kbId, kbId],
+    query.selectNoFrom([
+      sources.select(count).$asScalar().$notNull().as('sources'),
+      items.select(count).$asScalar().$notNull().as('items'),
+      relations.select(count).$asScalar().$notNull().as('relations'),
+    ]),
   );
   return found ?? { sources: 0, items: 0, relations: 0 };
 }
@@ -63,12 +71,14 @@ export type ExportedSource = Awaited<ReturnType<typeof exportedSources>>[number]
 
 /** Returns the next live items of a base, by id. */
 export async function exportedItems(tx: Tx, kbId: string, after: string | null) {
-  const page = await rows<{ id: string }>(
-    tx.em,
-    `select id from (select i.id, sum(length(i.content)) over (order by i.id) - length(i.content) as before from knowledge_live_items i
-       where i.kb_id = ?::uuid and (?::uuid is null or i.id > ?::uuid) order by i.id limit ?) p where p.before < ?`,
-    [kbId, after, after, pageMax, pageChars],
-  );
+  const next = query
+    .selectFrom('knowledge_live_items as i')
+    .where('i.kbId', '=', kbId)
+    .$if(after !== null, (of) => of.where('i.id', '>', after ?? ''))
+    .select(['i.id', charsBefore])
+    .orderBy('i.id')
+    .limit(pageMax);
+  const page = await rows(tx.em, query.selectFrom(next.as('p')).where('p.before', '<', pageChars).select('p.id'));
   if (page.length === 0) return [];
   return rows(
     tx.em,
@@ -101,11 +111,15 @@ export type ExportedItem = Awaited<ReturnType<typeof exportedItems>>[number];
 
 /** Returns the vectors of items' chunks, by item and position. */
 export function exportedVectors(tx: Tx, itemIds: readonly string[]) {
-  return rows<{ itemId: string; ord: number; contentHash: string; embedding: string }>(
+  return rows(
     tx.em,
-    `select c.item_id as "itemId", c.ord, c.content_hash as "contentHash", v.embedding::text as embedding
-       from knowledge_chunks c join knowledge_vectors v on v.chunk_id = c.id where c.item_id = any (?::uuid[]) order by c.item_id, c.ord`,
-    [[...itemIds]],
+    query
+      .selectFrom('knowledge_chunks as c')
+      .innerJoin('knowledge_vectors as v', 'v.chunkId', 'c.id')
+      .where('c.itemId', '=', anyId(itemIds))
+      .select(['c.itemId', 'c.ord', 'c.contentHash', sql<string>`v.embedding::text`.as('embedding')])
+      .orderBy('c.itemId')
+      .orderBy('c.ord'),
   );
 }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { anyId } from '../../any-id.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -35,11 +36,19 @@ export async function sameSource(
   kbId: string,
   { kind, uri, title, contentHash }: Pick<ImportedSource, 'kind' | 'uri' | 'title' | 'contentHash'>,
 ): Promise<string | null> {
-  const found = await row<{ id: string }>(
+  const found = await row(
     tx.em,
-    `select id from knowledge_sources where kb_id = ?::uuid and deleted_at is null and kind = ? and uri is not distinct from ?
-        and title is not distinct from ? and content_hash is not distinct from ? order by id limit 1`,
-    [kbId, kind, uri, title, contentHash],
+    query
+      .selectFrom('knowledge_sources as s')
+      .where('s.kbId', '=', kbId)
+      .where('s.deletedAt', 'is', null)
+      .where('s.kind', '=', kind)
+      .where('s.uri', 'is not distinct from', uri)
+      .where('s.title', 'is not distinct from', title)
+      .where('s.contentHash', 'is not distinct from', contentHash)
+      .select('s.id')
+      .orderBy('s.id')
+      .limit(1),
   );
   return found?.id ?? null;
 }
@@ -54,53 +63,80 @@ export async function insertImportedSource(tx: Tx, base: BasePlace, source: Impo
 
 /** Sets the counts of imported sources from their live items. */
 export async function countImported(tx: Tx, sourceIds: readonly string[]): Promise<void> {
+  const counted = query
+    .selectFrom('knowledge_live_items as i')
+    .where('i.sourceId', '=', anyId(sourceIds))
+    .groupBy('i.sourceId')
+    .select(['i.sourceId', sql<number>`count(*)::int`.as('items')])
+    .select([sql<number>`sum(i.chunk_count)::int`.as('chunks'), sql<number>`sum(i.token_count)::int`.as('tokens')]);
   await change(
     tx.em,
-    `update knowledge_sources s set item_count = n.items, chunk_count = n.chunks, token_count = n.tokens
-       from (select i.source_id, count(*)::int as items, sum(i.chunk_count)::int as chunks, sum(i.token_count)::int as tokens
-               from knowledge_live_items i where i.source_id = any (?::uuid[]) group by i.source_id) n
-      where s.id = n.source_id`,
-    [[...sourceIds]],
+    query
+      .updateTable('knowledge_sources')
+      .from(counted.as('n'))
+      .set(({ ref }) => ({
+        itemCount: ref('n.items'),
+        chunkCount: ref('n.chunks'),
+        tokenCount: ref('n.tokens'),
+        updatedAt: ref('knowledge_sources.updatedAt'),
+      }))
+      .whereRef('knowledge_sources.id', '=', 'n.sourceId'),
   );
 }
 
 /** Returns those of the ids that belong to existing items. */
 export async function presentItems(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
-  const found = await rows(
-    tx.em,
-    query
-      .selectFrom('knowledge_items as i')
-      .where(sql<boolean>`i.id = any(${[...ids]}::uuid[])`)
-      .select('i.id'),
-  );
+  const found = await rows(tx.em, query.selectFrom('knowledge_items as i').where('i.id', '=', anyId(ids)).select('i.id'));
   return new Set(found.map(({ id }) => id));
 }
 
 /** Links superseded items to their successors. */
 export async function linkSuccessors(tx: Tx, kbId: string, pairs: readonly (readonly [string, string])[]): Promise<void> {
+  const [ids, successors] = [pairs.map(([id]) => id), pairs.map(([, successor]) => successor)];
+  const linked = sql<{ id: string; successor: string }>`unnest(${ids}::uuid[], ${successors}::uuid[])`.as<'p'>(sql`p (id, successor)`);
   await change(
     tx.em,
-    `update knowledge_items i set superseded_by_id = p.successor from unnest(?::uuid[], ?::uuid[]) as p (id, successor)
-      where i.id = p.id and i.kb_id = ?::uuid and i.curation_state = 'superseded' and exists (select from knowledge_items s where s.id = p.successor and s.kb_id = i.kb_id)`,
-    [pairs.map(([id]) => id), pairs.map(([, successor]) => successor), kbId],
+    query
+      .updateTable('knowledge_items')
+      .from(linked)
+      .set(({ ref }) => ({ supersededById: ref('p.successor'), updatedAt: ref('knowledge_items.updatedAt') }))
+      .whereRef('knowledge_items.id', '=', 'p.id')
+      .where('knowledge_items.kbId', '=', kbId)
+      .where('knowledge_items.curationState', '=', 'superseded')
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('knowledge_items as s')
+            .select('s.id')
+            .whereRef('s.id', '=', 'p.successor')
+            .whereRef('s.kbId', '=', 'knowledge_items.kbId'),
+        ),
+      ),
   );
 }
 
-const principalTables = { agent: 'agents', persona: 'personas', user: 'users', workspace: 'workspaces' } as const;
+const principalTables = { agent: 'agents', persona: 'personas', user: 'users' } as const;
 
 /** Whether a live principal exists in the given organization. */
 export async function hasPrincipal(
   tx: Tx,
-  kind: keyof typeof principalTables,
+  kind: keyof typeof principalTables | 'workspace',
   { id, organizationId }: { readonly id: string; readonly organizationId: string },
 ): Promise<boolean> {
-  const gone = kind === 'workspace' ? 'not p.is_active' : 'p.deleted_at is not null';
-  const found = await row(
-    tx.em,
-    `select p.id from ${principalTables[kind]} p where p.id = ?::uuid and p.organization_id = ?::uuid and not (${gone})`,
-    [id, organizationId],
-  );
-  return found !== null;
+  const live =
+    kind === 'workspace'
+      ? query
+          .selectFrom('workspaces')
+          .select('id')
+          .where('id', '=', id)
+          .where('organizationId', '=', organizationId)
+          .where('isActive', '=', true)
+      : query
+          .selectFrom(principalTables[kind])
+          .select('id')
+          .where('id', '=', id)
+          .where('organizationId', '=', organizationId)
+          .where('deletedAt', 'is', null);
+  return (await row(tx.em, live)) !== null;
 }
 
 /** Whether a base has a grant for a principal, whatever its access. */

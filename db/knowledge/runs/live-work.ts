@@ -1,6 +1,8 @@
+import { type Expression, type NotNull, sql } from 'kysely';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { KnowledgeRunKind } from './knowledge-run.entity.ts';
+import { liveKnowledgeRunStatuses, type KnowledgeRunStatus } from './knowledge-run.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
@@ -18,62 +20,105 @@ export interface WorkPage {
   readonly limit: number;
 }
 
-const place = (table: string) => `${table}.organization_id as "organizationId", ${table}.workspace_id as "workspaceId"`;
-const isUnsent = (target: string) =>
-  `exists (select from outbox o where o.target = ${target} and o.kind = 'workflow.start' and o.sent_at is null) as "isUnsent"`;
-const behind = (column: string) => `${column} > coalesce(?::uuid, '00000000-0000-0000-0000-000000000000')`;
-const isLive = `r.status in ('queued', 'running', 'paused', 'cancelling')`;
+/** Precedes all ids. */
+const noId = '00000000-0000-0000-0000-000000000000';
+/** In the text, so that the partial index of live runs serves. */
+const live = liveKnowledgeRunStatuses.map((status) => sql.lit<KnowledgeRunStatus>(status));
 /** Younger work may be about to get its workflow. */
-const isOld = (table: string) => `${table}.created_at < now() - interval '1 minute'`;
+const oldest = sql<string>`now() - interval '1 minute'`;
 
-/** A re-embed; its id is that of the base that it fills. */
-export interface LiveReembed extends LiveWork {
-  readonly runId: string;
+/** Whether the start of a workflow has not been sent yet; `target`: the workflow's id. */
+function isUnsent(target: Expression<string | null>) {
+  const start = query
+    .selectFrom('outbox as o')
+    .where('o.target', '=', target)
+    .where('o.kind', '=', sql.lit('workflow.start'))
+    .where('o.sentAt', 'is', null);
+  return sql<boolean>`exists ${start.select('o.id')}`.as('isUnsent');
 }
 
-/** Returns re-embeds that have neither cut over nor ended. Sweeper's pool. */
-export function liveReembeds(tx: Tx, { after, limit }: WorkPage): Promise<LiveReembed[]> {
-  return rows<LiveReembed>(
+/** Returns re-embeds that have neither cut over nor ended; the id of each is that of the base that it fills. Sweeper's pool. */
+export function liveReembeds(tx: Tx, { after, limit }: WorkPage) {
+  return rows(
     tx.em,
-    `select b.id, r.id as "runId", ${place('b')}, ${isUnsent("'reembed:' || b.id")}
-       from knowledge_bases b join knowledge_runs r on r.target_kb_id = b.id and r.kind = 'reembed' and r.finished_at is null
-      where b.activated_at is null and b.deleted_at is null and b.organization_id is not null and ${behind('b.id')} and ${isOld('b')}
-      order by b.id limit ?`,
-    [after, limit],
+    query
+      .selectFrom('knowledge_bases as b')
+      .innerJoin('knowledge_runs as r', (on) =>
+        on.onRef('r.targetKbId', '=', 'b.id').on('r.kind', '=', 'reembed').on('r.finishedAt', 'is', null),
+      )
+      .where('b.activatedAt', 'is', null)
+      .where('b.deletedAt', 'is', null)
+      .where('b.organizationId', 'is not', null)
+      .where('b.id', '>', after ?? noId)
+      .where('b.createdAt', '<', oldest)
+      .select(['b.id', 'r.id as runId', 'b.organizationId', 'b.workspaceId', isUnsent(sql`'reembed:' || b.id`)])
+      .$narrowType<{ organizationId: NotNull }>()
+      .orderBy('b.id')
+      .limit(limit),
   );
 }
 
-/** A run of another kind. `syncNo` is that of the source that it ingests; null for other kinds, and when the source already has another run. */
-export interface LiveRun extends LiveWork {
-  readonly kbId: string;
-  readonly kind: KnowledgeRunKind;
-  readonly sourceId: string | null;
-  readonly syncNo: number | null;
-}
+export type LiveReembed = Awaited<ReturnType<typeof liveReembeds>>[number];
 
-/** Returns runs that have not ended, except re-embeds. Sweeper's pool. */
-export function liveRuns(tx: Tx, { after, limit }: WorkPage): Promise<LiveRun[]> {
-  return rows<LiveRun>(
+/**
+ * Returns runs that have not ended, except re-embeds. `syncNo` is that of the source that a run ingests; null for other kinds, and when the source already
+ * has another run. Sweeper's pool.
+ */
+export function liveRuns(tx: Tx, { after, limit }: WorkPage) {
+  const workflow = sql<string | null>`case r.kind when 'ingest' then 'ingest:' || s.id || ':' || s.sync_no else 'maint:' || r.id end`;
+  return rows(
     tx.em,
-    `select r.id, r.kb_id as "kbId", r.kind, r.source_id as "sourceId", s.sync_no as "syncNo", ${place('r')},
-            ${isUnsent(`case r.kind when 'ingest' then 'ingest:' || s.id || ':' || s.sync_no else 'maint:' || r.id end`)}
-       from knowledge_runs r left join knowledge_sources s on r.kind = 'ingest' and s.id = r.source_id and s.run_id = r.id
-      where ${isLive} and r.kind <> 'reembed' and r.organization_id is not null and ${behind('r.id')} and ${isOld('r')}
-      order by r.id limit ?`,
-    [after, limit],
+    query
+      .selectFrom('knowledge_runs as r')
+      .leftJoin('knowledge_sources as s', (on) =>
+        on.on('r.kind', '=', 'ingest').onRef('s.id', '=', 'r.sourceId').onRef('s.runId', '=', 'r.id'),
+      )
+      .where('r.status', 'in', live)
+      .where('r.kind', '<>', 'reembed')
+      .where('r.organizationId', 'is not', null)
+      .where('r.id', '>', after ?? noId)
+      .where('r.createdAt', '<', oldest)
+      .select(['r.id', 'r.kbId', 'r.kind', 'r.sourceId', 's.syncNo', 'r.organizationId', 'r.workspaceId', isUnsent(workflow)])
+      .$narrowType<{ organizationId: NotNull }>()
+      .orderBy('r.id')
+      .limit(limit),
   );
 }
+
+export type LiveRun = Awaited<ReturnType<typeof liveRuns>>[number];
 
 /** Returns bases with items that wait for their index and that a workflow may index. Sweeper's pool. */
-export function basesToIndex(tx: Tx, { after, limit }: WorkPage): Promise<LiveWork[]> {
-  return rows<LiveWork>(
+export function basesToIndex(tx: Tx, { after, limit }: WorkPage) {
+  return rows(
     tx.em,
-    `select b.id, ${place('b')}, ${isUnsent("'index:' || b.id")}
-       from knowledge_bases b
-      where b.id in (select i.kb_id from knowledge_items i where i.index_state = 'pending' and i.deleted_at is null and i.staged_run_id is null)
-        and b.deleted_at is null and b.activated_at is not null and b.successor_id is null and b.organization_id is not null
-        and not exists (select from knowledge_runs r where r.kb_id = b.id and r.kind = 'reembed' and ${isLive}) and ${behind('b.id')}
-      order by b.id limit ?`,
-    [after, limit],
+    query
+      .selectFrom('knowledge_bases as b')
+      .where('b.id', 'in', ({ selectFrom }) =>
+        selectFrom('knowledge_items as i')
+          .where('i.indexState', '=', sql.lit<'pending'>('pending'))
+          .where('i.deletedAt', 'is', null)
+          .where('i.stagedRunId', 'is', null)
+          .select('i.kbId'),
+      )
+      .where('b.deletedAt', 'is', null)
+      .where('b.activatedAt', 'is not', null)
+      .where('b.successorId', 'is', null)
+      .where('b.organizationId', 'is not', null)
+      .where(({ exists, not, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('knowledge_runs as r')
+              .whereRef('r.kbId', '=', 'b.id')
+              .where('r.kind', '=', sql.lit<'reembed'>('reembed'))
+              .where('r.status', 'in', live)
+              .select('r.id'),
+          ),
+        ),
+      )
+      .where('b.id', '>', after ?? noId)
+      .select(['b.id', 'b.organizationId', 'b.workspaceId', isUnsent(sql`'index:' || b.id`)])
+      .$narrowType<{ organizationId: NotNull }>()
+      .orderBy('b.id')
+      .limit(limit),
   );
 }

@@ -11,7 +11,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { baseAccess, maintainedBases } from '../bases/access.ts';
 import { KnowledgeBase } from '../bases/knowledge-base.entity.ts';
 import type { KnowledgeErrorIds } from './knowledge-run-error.entity.ts';
-import { KnowledgeRun, type KnowledgeRunKind, type KnowledgeRunStatus } from './knowledge-run.entity.ts';
+import { KnowledgeRun, liveKnowledgeRunStatuses, type KnowledgeRunKind, type KnowledgeRunStatus } from './knowledge-run.entity.ts';
 import { workflowIds } from '../../../workflows/contracts/queues.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
@@ -103,21 +103,30 @@ export async function readRunCost(
   tx: Tx,
   { id, organizationId, createdAt }: Pick<KnowledgeRun, 'id' | 'organizationId' | 'createdAt'>,
 ): Promise<string> {
-  const found = await row<{ cost: string }>(
+  const found = await row(
     tx.em,
-    `select coalesce(sum(cost), 0)::numeric(20,9)::text as cost from usage_entries
-      where organization_id = ? and occurred_at >= ? and source_kind = 'maintenance' and source_id = ?`,
-    [organizationId, createdAt, id],
+    query
+      .selectFrom('usage_entries as u')
+      .where('u.organizationId', '=', organizationId)
+      .where('u.occurredAt', '>=', sql<string>`${createdAt}::timestamptz`)
+      .where('u.sourceKind', '=', 'maintenance')
+      .where('u.sourceId', '=', id)
+      .select(sql<string>`coalesce(sum(u.cost), 0)::numeric(20,9)::text`.as('cost')),
   );
   return found?.cost ?? '0';
 }
 
 /** Returns when the next window of an enforced budget of the workspace ends, or null when none ends. */
 export async function nextWindowEnd(tx: Tx, workspaceId: string): Promise<string | null> {
-  const found = await row<{ at: string | null }>(
+  const found = await row(
     tx.em,
-    'select min(window_end) as at from budget_windows where workspace_id = ? and closed_at is null and is_enforced and window_end > now()',
-    [workspaceId],
+    query
+      .selectFrom('budget_windows as w')
+      .where('w.workspaceId', '=', workspaceId)
+      .where('w.closedAt', 'is', null)
+      .where('w.isEnforced', '=', true)
+      .where('w.windowEnd', '>', sql<string>`now()`)
+      .select(({ fn }) => fn.min<string | null>('w.windowEnd').as('at')),
   );
   return found?.at ?? null;
 }
@@ -126,9 +135,14 @@ export async function nextWindowEnd(tx: Tx, workspaceId: string): Promise<string
 export async function hasPolicyRun(tx: Tx, kbId: string, occasion: string): Promise<boolean> {
   const found = await row(
     tx.em,
-    `select id from knowledge_runs where kb_id = ? and kind = 'maintenance' and jsonb_exists(params, 'occasion')
-       and (params ->> 'occasion' = ? or status in ('queued', 'running', 'paused', 'cancelling')) limit 1`,
-    [kbId, occasion],
+    query
+      .selectFrom('knowledge_runs as r')
+      .where('r.kbId', '=', kbId)
+      .where('r.kind', '=', 'maintenance')
+      .where(sql<boolean>`jsonb_exists(r.params, 'occasion')`)
+      .where(({ eb, or }) => or([sql<boolean>`r.params ->> 'occasion' = ${occasion}`, eb('r.status', 'in', liveKnowledgeRunStatuses)]))
+      .select('r.id')
+      .limit(1),
   );
   return found !== null;
 }

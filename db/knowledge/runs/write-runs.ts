@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { ActorRef } from '../../actor-ref.ts';
 import { newId } from '../../ids.ts';
+import { query } from '../../query.ts';
 import { change } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { KnowledgeErrorIds } from './knowledge-run-error.entity.ts';
@@ -69,21 +71,21 @@ export interface RunError {
 export async function addRunErrors(tx: Tx, run: KnowledgeRun, errors: readonly RunError[]): Promise<void> {
   if (errors.length === 0) return;
   const of = (name: 'stage' | 'code' | 'detail') => errors.map((error) => error[name]);
+  const ids = errors.map((error) => JSON.stringify(error.ids ?? {}));
+  const listed = sql<RunError & { n: number }>`
+    unnest(${of('stage')}::text[], ${of('code')}::text[], ${of('detail')}::text[], ${ids}::text[]) with ordinality`;
   await change(
     tx.em,
-    `insert into knowledge_run_errors (run_id, ord, organization_id, workspace_id, stage, code, detail, ids)
-     select ?::uuid, ?::int + n::int, ?::uuid, ?::uuid, e.stage, e.code, left(e.detail, 500), e.ids::jsonb
-       from unnest(?::text[], ?::text[], ?::text[], ?::text[]) with ordinality as e (stage, code, detail, ids, n)`,
-    [
-      run.id,
-      run.errorCount,
-      run.organizationId,
-      run.workspaceId,
-      of('stage'),
-      of('code'),
-      of('detail'),
-      errors.map(({ ids }) => JSON.stringify(ids ?? {})),
-    ],
+    query
+      .insertInto('knowledge_run_errors')
+      .columns(['runId', 'ord', 'organizationId', 'workspaceId', 'stage', 'code', 'detail', 'ids'])
+      .expression(({ selectFrom }) =>
+        selectFrom(listed.as<'e'>(sql`e (stage, code, detail, ids, n)`))
+          .select([sql<string>`${run.id}::uuid`.as('runId'), sql<number>`${run.errorCount}::int + e.n::int`.as('ord')])
+          .select(sql<string | null>`${run.organizationId}::uuid`.as('organizationId'))
+          .select([sql<string | null>`${run.workspaceId}::uuid`.as('workspaceId'), 'e.stage', 'e.code'])
+          .select([sql<string>`left(e.detail, 500)`.as('detail'), sql<KnowledgeErrorIds>`e.ids::jsonb`.as('ids')]),
+      ),
   );
   run.errorCount += errors.length;
 }
@@ -96,8 +98,19 @@ export async function linkToRun(
 ): Promise<void> {
   await change(
     tx.em,
-    `insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, until, created_at)
-     values (?, ?, ?, ?, 'knowledge_run', ?, now() + make_interval(days => ?), now()) on conflict do nothing`,
-    [newId(), attachmentId, organizationId, workspaceId, id, days],
+    query
+      .insertInto('attachment_links')
+      .values({
+        id: newId(),
+        attachmentId,
+        // Attachments lie in organizations: the column refuses null.
+        organizationId: sql<string>`${organizationId}::uuid`,
+        workspaceId,
+        ownerKind: 'knowledge_run',
+        ownerId: id,
+        until: sql<string>`now() + make_interval(days => ${days})`,
+        createdAt: sql<string>`now()`,
+      })
+      .onConflict((conflict) => conflict.doNothing()),
   );
 }

@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
+import { anyId } from '../../any-id.ts';
+import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
-import type { CurationState } from '../../skills/skill.entity.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { KnowledgeItem } from '../items/knowledge-item.entity.ts';
 import type { KnowledgeSubjectKind } from '../bases/knowledge-base.entity.ts';
+import { charsBefore } from '../runs/chars-before.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
@@ -21,19 +23,22 @@ export function takesAll(target: PurgeTarget): boolean {
   return target.mode === 'all' || (target.mode === 'subject' && target.isWhole);
 }
 
-function conditionOf(target: PurgeTarget): { readonly sql: string; readonly params: readonly unknown[] } {
-  if (takesAll(target)) return { sql: 'true', params: [] };
+/** The items of a base that a purge removes. */
+function purgedItems(kbId: string, target: PurgeTarget) {
+  const items = query.selectFrom('knowledge_items as i').where('i.kbId', '=', kbId);
+  if (takesAll(target)) return items;
+  const published = items.where('i.stagedRunId', 'is', null);
   switch (target.mode) {
     case 'tombstones':
-      return { sql: 'i.staged_run_id is null and i.deleted_at <= ?::timestamptz', params: [target.deletedBefore] };
+      return published.where('i.deletedAt', '<=', sql<string>`${target.deletedBefore}::timestamptz`);
     case 'items':
-      return { sql: 'i.staged_run_id is null and i.id = any (?::uuid[])', params: [[...target.itemIds]] };
+      return published.where('i.id', '=', anyId(target.itemIds));
     case 'subject': {
       const evidence = [{ subject_kind: target.subjectKind, subject_id: target.subjectId }];
-      return { sql: 'i.staged_run_id is null and i.evidence @> ?::jsonb', params: [JSON.stringify(evidence)] };
+      return published.where(sql<boolean>`i.evidence @> ${JSON.stringify(evidence)}::jsonb`);
     }
     case 'all':
-      return { sql: 'true', params: [] };
+      return items;
     default:
       return target satisfies never;
   }
@@ -49,90 +54,97 @@ export async function nextPurged(
   kbId: string,
   { target, after }: { readonly target: PurgeTarget; readonly after: string | null },
 ): Promise<string[]> {
-  const { sql, params } = conditionOf(target);
-  const found = await rows<{ id: string }>(
-    tx.em,
-    `select id from (
-       select i.id, sum(length(i.content)) over (order by i.id) - length(i.content) as before from knowledge_items i
-        where i.kb_id = ?::uuid and (?::uuid is null or i.id > ?::uuid) and ${sql} order by i.id limit ?) p
-      where p.before < ? order by id`,
-    [kbId, after, after, ...params, pageMax, pageChars],
-  );
+  let page = purgedItems(kbId, target).select(['i.id', charsBefore]).orderBy('i.id').limit(pageMax);
+  if (after !== null) page = page.where('i.id', '>', after);
+  const found = await rows(tx.em, query.selectFrom(page.as('p')).where('p.before', '<', pageChars).select('p.id').orderBy('p.id'));
   return found.map(({ id }) => id);
 }
 
 /** Returns how many items a purge is about to remove. */
 export async function countPurged(tx: Tx, kbId: string, target: PurgeTarget): Promise<number> {
-  const { sql, params } = conditionOf(target);
-  const found = await row<{ n: number }>(tx.em, `select count(*)::int as n from knowledge_items i where i.kb_id = ?::uuid and ${sql}`, [
-    kbId,
-    ...params,
-  ]);
+  const found = await row(
+    tx.em,
+    purgedItems(kbId, target).select(({ fn }) => fn.countAll<number>().as('n')),
+  );
   return found?.n ?? 0;
 }
 
 /** Returns those of the ids that belong to items of a base, deleted or not. */
 export async function itemsOfBase(tx: Tx, kbId: string, ids: readonly string[]): Promise<Set<string>> {
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     tx.em,
-    'select id from knowledge_items where kb_id is not distinct from ?::uuid and staged_run_id is null and id = any (?::uuid[])',
-    [kbId, [...ids]],
+    query
+      .selectFrom('knowledge_items as i')
+      .where('i.kbId', 'is not distinct from', kbId)
+      .where('i.stagedRunId', 'is', null)
+      .where('i.id', '=', anyId(ids))
+      .select('i.id'),
   );
   return new Set(found.map(({ id }) => id));
 }
 
 /** Returns the items derived from the given ones, directly or through other derived items; not the given ones themselves. */
 export async function derivedFrom(tx: Tx, kbId: string, ids: readonly string[]): Promise<string[]> {
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     tx.em,
-    `with recursive derived as (
-       select unnest(?::uuid[]) as id
-       union
-       select r.from_item_id from derived d join knowledge_relations r on r.to_item_id = d.id and r.type = 'derived_from'
-         join knowledge_items i on i.id = r.from_item_id and i.kb_id is not distinct from ?::uuid and i.origin = 'derived')
-     select id from derived where id <> all (?::uuid[])`,
-    [[...ids], kbId, [...ids]],
+    query
+      .withRecursive('derived', (of) =>
+        of.selectNoFrom(sql<string>`unnest(${ids}::uuid[])`.as('id')).union(
+          of
+            .selectFrom('derived as d')
+            .innerJoin('knowledge_relations as r', (on) => on.onRef('r.toItemId', '=', 'd.id').on('r.type', '=', 'derived_from'))
+            .innerJoin('knowledge_items as i', (on) =>
+              on.onRef('i.id', '=', 'r.fromItemId').on('i.kbId', 'is not distinct from', kbId).on('i.origin', '=', 'derived'),
+            )
+            .select('r.fromItemId as id'),
+        ),
+      )
+      .selectFrom('derived')
+      .where('derived.id', '<>', sql<string>`all(${ids}::uuid[])`)
+      .select('derived.id'),
   );
   return found.map(({ id }) => id);
 }
 
 /** Returns every text that items have had: vectors may have been computed from any of them. */
 export function textsOfItems(tx: Tx, ids: readonly string[]) {
-  return rows<{ title: string | null; content: string; pages: KnowledgeItem['pages'] }>(
-    tx.em,
-    `select distinct title, content, pages from (select title, content, pages from knowledge_items where id = any (?::uuid[])
-       union all select v.title, v.content, i.pages from knowledge_item_versions v
-         left join knowledge_items i on i.id = v.item_id and i.content_hash = v.content_hash where v.item_id = any (?::uuid[])) t`,
-    [[...ids], [...ids]],
-  );
+  const current = query.selectFrom('knowledge_items as i').where('i.id', '=', anyId(ids)).select(['i.title', 'i.content', 'i.pages']);
+  const earlier = query
+    .selectFrom('knowledge_item_versions as v')
+    .leftJoin('knowledge_items as i', (on) => on.onRef('i.id', '=', 'v.itemId').onRef('i.contentHash', '=', 'v.contentHash'))
+    .where('v.itemId', '=', anyId(ids))
+    .select(['v.title', 'v.content', 'i.pages']);
+  return rows(tx.em, query.selectFrom(current.unionAll(earlier).as('t')).select(['t.title', 't.content', 't.pages']).distinct());
 }
 
-/** A locked item that is about to be removed. */
-export interface PurgedItem {
-  readonly id: string;
-  readonly state: CurationState;
-  readonly sourceId: string | null;
-  /** Whether the base's counters include it. */
-  readonly isLive: boolean;
-}
-
-/** Locks items of a base in the order of their ids; returns those that still exist. */
-export function lockPurged(tx: Tx, kbId: string, ids: readonly string[]): Promise<PurgedItem[]> {
-  return rows<PurgedItem>(
+/** Locks items of a base in the order of their ids; returns those that still exist. `isLive`: the base's counters include the item. */
+export function lockPurged(tx: Tx, kbId: string, ids: readonly string[]) {
+  return rows(
     tx.em,
-    `select id, curation_state as state, source_id as "sourceId", deleted_at is null and staged_run_id is null as "isLive"
-       from knowledge_items where kb_id is not distinct from ?::uuid and id = any (?::uuid[]) order by id for update`,
-    [kbId, [...ids]],
+    query
+      .selectFrom('knowledge_items as i')
+      .where('i.kbId', 'is not distinct from', kbId)
+      .where('i.id', '=', anyId(ids))
+      .select([
+        'i.id',
+        'i.curationState as state',
+        'i.sourceId',
+        sql<boolean>`i.deleted_at is null and i.staged_run_id is null`.as('isLive'),
+      ])
+      .orderBy('i.id')
+      .forUpdate(),
   );
 }
 
 /** Returns the SHA-256 of the text that a model received for each chunk of items: the keys of the cache. */
 export async function hashesOfChunks(tx: Tx, ids: readonly string[]): Promise<string[]> {
-  const found = await rows<{ sha256: string }>(
+  const text = sql<string>`case when c.context is null then c.text else c.context || E'\\n' || c.text end`;
+  const found = await rows(
     tx.em,
-    `select encode(sha256(convert_to(case when context is null then text else context || E'\\n' || text end, 'UTF8')), 'hex') as sha256
-       from knowledge_chunks where item_id = any (?::uuid[])`,
-    [[...ids]],
+    query
+      .selectFrom('knowledge_chunks as c')
+      .where('c.itemId', '=', anyId(ids))
+      .select(sql<string>`encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`.as('sha256')),
   );
   return found.map(({ sha256 }) => sha256);
 }
@@ -147,25 +159,41 @@ export interface CachedTexts {
 /** Deletes the cached vectors of texts, for every revision of the model; returns their number. */
 export function dropCached(tx: Tx, { organizationId, model, hashes }: CachedTexts): Promise<number> {
   if (hashes.length === 0) return Promise.resolve(0);
-  return change(tx.em, 'delete from knowledge_embedding_cache where organization_id = ?::uuid and model = ? and sha256 = any (?::text[])', [
-    organizationId,
-    model,
-    [...hashes],
-  ]);
+  return change(
+    tx.em,
+    query
+      .deleteFrom('knowledge_embedding_cache')
+      .where('organizationId', '=', organizationId)
+      .where('model', '=', model)
+      .where('sha256', '=', sql<string>`any(${hashes}::text[])`),
+  );
 }
 
 /** Returns superseded bases that still hold the originals that a re-embed copied these items from. */
 export async function basesWithCopies(tx: Tx, ids: readonly string[]): Promise<string[]> {
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     tx.em,
-    `with recursive earlier as (
-       select predecessor_item_id as id from knowledge_items where id = any (?::uuid[]) and predecessor_item_id is not null
-       union
-       select i.predecessor_item_id from earlier e join knowledge_items i on i.id = e.id where i.predecessor_item_id is not null)
-     select distinct i.kb_id as id from earlier e join knowledge_items i on i.id = e.id`,
-    [[...ids]],
+    query
+      .withRecursive('earlier', (of) =>
+        of
+          .selectFrom('knowledge_items as i')
+          .where('i.id', '=', anyId(ids))
+          .where('i.predecessorItemId', 'is not', null)
+          .select('i.predecessorItemId as id')
+          .union(
+            of
+              .selectFrom('earlier as e')
+              .innerJoin('knowledge_items as i', 'i.id', 'e.id')
+              .where('i.predecessorItemId', 'is not', null)
+              .select('i.predecessorItemId as id'),
+          ),
+      )
+      .selectFrom('earlier as e')
+      .innerJoin('knowledge_items as i', 'i.id', 'e.id')
+      .select('i.kbId')
+      .distinct(),
   );
-  return found.map(({ id }) => id);
+  return found.map(({ kbId }) => kbId);
 }
 
 /** Numbers of rows removed with items, by kind. */
@@ -176,14 +204,25 @@ export interface PurgedRows {
 
 /** Removes locked items whose chunks are already deleted, with their versions, relations and the references to them. Returns the numbers of rows removed. */
 export async function removeItems(tx: Tx, ids: readonly string[]): Promise<PurgedRows> {
-  const list = [[...ids]];
-  const relations = await change(
+  const relations = await dropRelationsOf(tx, ids);
+  const versions = await change(tx.em, query.deleteFrom('knowledge_item_versions').where('itemId', '=', anyId(ids)));
+  await change(
     tx.em,
-    'delete from knowledge_relations where from_item_id = any (?::uuid[]) or to_item_id = any (?::uuid[])',
-    [...list, ...list],
+    query
+      .updateTable('knowledge_items')
+      .set(({ ref }) => ({ supersededById: null, updatedAt: ref('updatedAt') }))
+      .where('supersededById', '=', anyId(ids)),
   );
-  const versions = await change(tx.em, 'delete from knowledge_item_versions where item_id = any (?::uuid[])', list);
-  await change(tx.em, 'update knowledge_items set superseded_by_id = null where superseded_by_id = any (?::uuid[])', list);
-  await change(tx.em, 'delete from knowledge_items where id = any (?::uuid[])', list);
+  await change(tx.em, query.deleteFrom('knowledge_items').where('id', '=', anyId(ids)));
   return { versions, relations };
+}
+
+/** Deletes all relations of items, in both directions; returns their number. */
+export function dropRelationsOf(tx: Tx, itemIds: readonly string[]): Promise<number> {
+  return change(
+    tx.em,
+    query
+      .deleteFrom('knowledge_relations')
+      .where(({ eb, or }) => or([eb('fromItemId', '=', anyId(itemIds)), eb('toItemId', '=', anyId(itemIds))])),
+  );
 }

@@ -1,17 +1,28 @@
+import { type NotNull, sql } from 'kysely';
 import type { ActorRef } from '../../actor-ref.ts';
+import { anyId } from '../../any-id.ts';
+import { linksOf } from '../../attachments/attachments.ts';
+import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { KnowledgeEvidence } from '../items/knowledge-item.entity.ts';
+import type { KnowledgeFindingState } from './knowledge-finding.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
+
+const now = sql<string>`now()`;
 
 /** Marks sources whose bytes contain a removed item as deleted; pages, which are fetched anew, stay. `removeNextSource` removes the references to them. */
 export async function closeSources(tx: Tx, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;
   return change(
     tx.em,
-    `update knowledge_sources set deleted_at = now(), updated_at = now(), version = version + 1, text = null
-      where id = any (?::uuid[]) and kind <> 'url' and deleted_at is null`,
-    [[...ids]],
+    query
+      .updateTable('knowledge_sources')
+      .set((eb) => ({ deletedAt: now, updatedAt: now, version: eb('version', '+', 1), text: null }))
+      .where('id', '=', anyId(ids))
+      .where('kind', '<>', 'url')
+      .where('deletedAt', 'is', null),
   );
 }
 
@@ -31,95 +42,131 @@ const detachedAtOnce = 2_000;
  */
 export async function removeNextSource(
   tx: Tx,
-  { kbId, isAll, deletedBefore }: ClosedSources,
+  closed: ClosedSources,
 ): Promise<{ readonly sourceId: string; readonly removed: number; readonly keys: string[] } | null> {
-  const source = await row<{ id: string; attachment_id: string | null }>(
-    tx.em,
-    `select id, attachment_id from knowledge_sources
-      where kb_id = ?::uuid and (?::boolean or deleted_at <= coalesce(?::timestamptz, 'infinity')) order by id limit 1 for update`,
-    [kbId, isAll, deletedBefore],
-  );
+  const source = await lockNextSource(tx, closed);
   if (source === null) return null;
-  const detached = await change(
-    tx.em,
-    `update knowledge_items set source_id = null, row_version = row_version + 1, updated_at = now()
-      where id = any (array(select id from knowledge_items where source_id = ?::uuid order by id limit ?))`,
-    [source.id, detachedAtOnce],
-  );
-  if (detached === detachedAtOnce) return { sourceId: source.id, removed: 0, keys: [] };
+  if ((await detachItems(tx, source.id)) === detachedAtOnce) return { sourceId: source.id, removed: 0, keys: [] };
 
-  const files = await rows<{ id: string }>(
+  const files = await rows(
     tx.em,
-    'select distinct attachment_id as id from knowledge_runs where source_id = ?::uuid and attachment_id is not null',
-    [source.id],
+    query
+      .selectFrom('knowledge_runs as r')
+      .where('r.sourceId', '=', source.id)
+      .where('r.attachmentId', 'is not', null)
+      .select('r.attachmentId')
+      .distinct(),
   );
-  await change(tx.em, "delete from attachment_links where owner_kind = 'source' and owner_id = ?::uuid", [source.id]);
+  await change(tx.em, query.deleteFrom('attachment_links').where('ownerKind', '=', 'source').where('ownerId', '=', source.id));
   // What its runs recorded about the file: title, warnings.
-  await change(tx.em, "update knowledge_runs set params = '{}', attachment_id = null where source_id = ?::uuid", [source.id]);
-  await change(tx.em, 'delete from knowledge_sources where id = ?::uuid', [source.id]);
-  const ids = [...files.map(({ id }) => id), ...(source.attachment_id === null ? [] : [source.attachment_id])];
-  return { sourceId: source.id, removed: 1, keys: await dropFiles(tx, ids) };
+  await change(
+    tx.em,
+    query
+      .updateTable('knowledge_runs')
+      .set(({ ref }) => ({ params: {}, attachmentId: null, updatedAt: ref('updatedAt') }))
+      .where('sourceId', '=', source.id),
+  );
+  await change(tx.em, query.deleteFrom('knowledge_sources').where('id', '=', source.id));
+  return { sourceId: source.id, removed: 1, keys: await dropFiles(tx, [...files, source]) };
+}
+
+function lockNextSource(tx: Tx, { kbId, isAll, deletedBefore }: ClosedSources) {
+  let sources = query
+    .selectFrom('knowledge_sources as s')
+    .where('s.kbId', '=', kbId)
+    .select(['s.id', 's.attachmentId'])
+    .orderBy('s.id')
+    .limit(1)
+    .forUpdate();
+  if (!isAll) sources = sources.where('s.deletedAt', '<=', sql<string>`coalesce(${deletedBefore}::timestamptz, 'infinity')`);
+  return row(tx.em, sources);
+}
+
+/** Detaches at most `detachedAtOnce` items from their source; returns their number. */
+function detachItems(tx: Tx, sourceId: string): Promise<number> {
+  const attached = query
+    .selectFrom('knowledge_items as i')
+    .where('i.sourceId', '=', sourceId)
+    .select('i.id')
+    .orderBy('i.id')
+    .limit(detachedAtOnce);
+  return change(
+    tx.em,
+    query
+      .updateTable('knowledge_items')
+      .set((eb) => ({ sourceId: null, rowVersion: eb('rowVersion', '+', 1), updatedAt: now }))
+      .where('id', '=', sql<string>`any(array${attached})`),
+  );
 }
 
 /** Removes the files that exports of a base wrote and imports read; no such run works during a purge. Returns the keys of their bytes. */
 export async function removeRunFiles(tx: Tx, kbId: string): Promise<string[]> {
-  const files = await rows<{ id: string }>(
+  const runs = query.selectFrom('knowledge_runs as r').where('r.kbId', '=', kbId);
+  const files = await rows(
     tx.em,
-    `select distinct attachment_id as id from knowledge_runs where kb_id = ?::uuid and kind in ('export', 'import') and attachment_id is not null`,
-    [kbId],
+    runs.where('r.kind', 'in', ['export', 'import']).where('r.attachmentId', 'is not', null).select('r.attachmentId').distinct(),
   );
   await change(
     tx.em,
-    "delete from attachment_links where owner_kind = 'knowledge_run' and owner_id in (select id from knowledge_runs where kb_id = ?::uuid)",
-    [kbId],
+    query.deleteFrom('attachment_links').where('ownerKind', '=', 'knowledge_run').where('ownerId', 'in', runs.select('r.id')),
   );
-  return dropFiles(
-    tx,
-    files.map(({ id }) => id),
-  );
+  return dropFiles(tx, files);
 }
 
 /** Deletes those of the attachments that nothing references. The caller removes their bytes after the commit, else a sweep does. */
-async function dropFiles(tx: Tx, ids: readonly string[]): Promise<string[]> {
+async function dropFiles(tx: Tx, files: readonly { readonly attachmentId: string | null }[]): Promise<string[]> {
+  const ids = files.flatMap(({ attachmentId }) => (attachmentId === null ? [] : [attachmentId]));
   if (ids.length === 0) return [];
-  const gone = await rows<{ key: string }>(
+  const gone = await rows(
     tx.em,
-    `delete from attachments a where a.id = any (?::uuid[])
-        and not exists (select from attachment_links l where l.attachment_id = a.id and (l.until is null or l.until > now()))
-        and not exists (select from knowledge_sources s where s.attachment_id = a.id)
-     returning a.storage_key as key`,
-    [[...ids]],
+    query
+      .deleteFrom('attachments as a')
+      .where('a.id', '=', anyId(ids))
+      .where(({ exists, not, ref }) => not(exists(linksOf(ref('a.id')))))
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('knowledge_sources as s').select('s.id').whereRef('s.attachmentId', '=', 'a.id'))),
+      )
+      .returning('a.storageKey'),
   );
-  return gone.map(({ key }) => key);
+  return gone.map(({ storageKey }) => storageKey);
 }
 
 const findingsAtOnce = 1_000;
 
 /** Erases the texts of findings about items that no longer exist, and dismisses the open ones. Handles at most a thousand; returns their number. */
 export function emptyFindings(tx: Tx, kbId: string, by: ActorRef): Promise<number> {
+  const isAboutRemoved = sql<boolean>`exists (
+    select from unnest(f.item_ids) as g (id) where not exists (select from knowledge_items i where i.id = g.id))`;
+  const full = query
+    .selectFrom('knowledge_findings as f')
+    .where('f.kbId', '=', kbId)
+    .where(sql<boolean>`(f.detail <> '{}' or f.undo is not null or f.reason is not null or f.state = 'open')`)
+    .where(isAboutRemoved)
+    .select('f.id')
+    .limit(findingsAtOnce);
   return change(
     tx.em,
-    `update knowledge_findings set detail = '{}', undo = null, reason = null, version = version + 1, updated_at = now(),
-            state = case when state = 'open' then 'dismissed' else state end,
-            resolution = case when state = 'open' then 'dismiss' else resolution end,
-            resolved_by = case when state = 'open' then ?::jsonb else resolved_by end,
-            resolved_at = case when state = 'open' then now() else resolved_at end
-      where id = any (array(
-        select f.id from knowledge_findings f
-         where f.kb_id = ?::uuid and (f.detail <> '{}' or f.undo is not null or f.reason is not null or f.state = 'open')
-           and exists (select from unnest(f.item_ids) as g (id) where not exists (select from knowledge_items i where i.id = g.id))
-         limit ?))`,
-    [JSON.stringify(by), kbId, findingsAtOnce],
+    query
+      .updateTable('knowledge_findings')
+      .set((eb) => ({
+        detail: {},
+        undo: null,
+        reason: null,
+        version: eb('version', '+', 1),
+        updatedAt: now,
+        state: sql<KnowledgeFindingState>`case when state = 'open' then 'dismissed' else state end`,
+        resolution: sql<'dismiss'>`case when state = 'open' then 'dismiss' else resolution end`,
+        resolvedBy: sql<ActorRef>`case when state = 'open' then ${JSON.stringify(by)}::jsonb else resolved_by end`,
+        resolvedAt: sql<string>`case when state = 'open' then now() else resolved_at end`,
+      }))
+      .where('id', '=', sql<string>`any(array${full})`),
   );
 }
 
 /** Deletes at most a thousand findings of a base; returns their number. */
 export function removeFindings(tx: Tx, kbId: string): Promise<number> {
-  return change(
-    tx.em,
-    'delete from knowledge_findings where id = any (array(select id from knowledge_findings where kb_id = ?::uuid limit ?))',
-    [kbId, findingsAtOnce],
-  );
+  const found = query.selectFrom('knowledge_findings as f').where('f.kbId', '=', kbId).select('f.id').limit(findingsAtOnce);
+  return change(tx.em, query.deleteFrom('knowledge_findings').where('id', '=', sql<string>`any(array${found})`));
 }
 
 const quotedAtOnce = 1_000;
@@ -133,26 +180,30 @@ export async function emptyQuotes(
   kbId: string,
   after: string | null,
 ): Promise<{ readonly looked: number; readonly last: string | null; readonly changed: number }> {
-  const page = await rows<{ id: string }>(
-    tx.em,
-    `select id from knowledge_items where kb_id = ?::uuid and (?::uuid is null or id > ?::uuid) order by id limit ?`,
-    [kbId, after, after, quotedAtOnce],
-  );
-  const ids = page.map(({ id }) => id);
+  let page = query.selectFrom('knowledge_items as i').where('i.kbId', '=', kbId).select('i.id').orderBy('i.id').limit(quotedAtOnce);
+  if (after !== null) page = page.where('i.id', '>', after);
+  const ids = (await rows(tx.em, page)).map(({ id }) => id);
   const changed = await change(
     tx.em,
-    `update knowledge_items i set row_version = row_version + 1, updated_at = now(), evidence = (
-        select jsonb_agg(case when ${isGone} then e.value || '{"quote":null}' else e.value end order by e.ord)
-          from jsonb_array_elements(i.evidence) with ordinality as e (value, ord))
-      where i.id = any (?::uuid[]) and i.evidence <> '[]' and exists (select from jsonb_array_elements(i.evidence) as e (value) where ${isGone})`,
-    [ids],
+    query
+      .updateTable('knowledge_items')
+      .set((eb) => ({
+        rowVersion: eb('rowVersion', '+', 1),
+        updatedAt: now,
+        evidence: sql<KnowledgeEvidence[]>`(
+          select jsonb_agg(case when ${isGone} then e.value || '{"quote":null}' else e.value end order by e.ord)
+            from jsonb_array_elements(knowledge_items.evidence) with ordinality as e (value, ord))`,
+      }))
+      .where('id', '=', anyId(ids))
+      .where(sql<boolean>`evidence <> '[]'`)
+      .where(sql<boolean>`exists (select from jsonb_array_elements(knowledge_items.evidence) as e (value) where ${isGone})`),
   );
   return { looked: ids.length, last: ids.at(-1) ?? null, changed };
 }
 
-const isUuid = "e.value ->> 'ref' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
+const isUuid = sql<boolean>`e.value ->> 'ref' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'`;
 /** Condition: evidence `e` quotes an item or source that no longer exists. */
-const isGone = `coalesce(e.value ->> 'quote' is not null and case
+const isGone = sql<boolean>`coalesce(e.value ->> 'quote' is not null and case
   when e.value ->> 'kind' = 'item' and ${isUuid} then not exists (select from knowledge_items g where g.id = (e.value ->> 'ref')::uuid)
   when e.value ->> 'kind' = 'source' and ${isUuid} then not exists (select from knowledge_sources g where g.id = (e.value ->> 'ref')::uuid)
   else false end, false)`;
@@ -161,23 +212,39 @@ const termsAtOnce = 10_000;
 
 /** Deletes the terms of a base whose content is removed, in case some were miscounted; at most ten thousand. Returns their number. */
 export function removeTerms(tx: Tx, kbId: string): Promise<number> {
+  const found = query.selectFrom('knowledge_terms as t').where('t.kbId', '=', kbId).select('t.lexeme').limit(termsAtOnce);
   return change(
     tx.em,
-    'delete from knowledge_terms where kb_id = ?::uuid and lexeme = any (array(select lexeme from knowledge_terms where kb_id = ?::uuid limit ?))',
-    [kbId, kbId, termsAtOnce],
+    query
+      .deleteFrom('knowledge_terms')
+      .where('kbId', '=', kbId)
+      .where('lexeme', '=', sql<string>`any(array${found})`),
   );
 }
 
 /** Returns the superseded predecessors of a base that still hold items. */
 export async function predecessorsWithItems(tx: Tx, kbId: string): Promise<string[]> {
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     tx.em,
-    `with recursive earlier as (
-       select predecessor_id as id from knowledge_bases where id = ?::uuid and predecessor_id is not null
-       union
-       select b.predecessor_id from earlier e join knowledge_bases b on b.id = e.id where b.predecessor_id is not null)
-     select id from earlier e where exists (select from knowledge_items i where i.kb_id = e.id)`,
-    [kbId],
+    query
+      .withRecursive('earlier', (of) =>
+        of
+          .selectFrom('knowledge_bases as b')
+          .where('b.id', '=', kbId)
+          .where('b.predecessorId', 'is not', null)
+          .select('b.predecessorId as id')
+          .union(
+            of
+              .selectFrom('earlier as e')
+              .innerJoin('knowledge_bases as b', 'b.id', 'e.id')
+              .where('b.predecessorId', 'is not', null)
+              .select('b.predecessorId as id'),
+          ),
+      )
+      .selectFrom('earlier as e')
+      .where(({ exists, selectFrom }) => exists(selectFrom('knowledge_items as i').select('i.id').whereRef('i.kbId', '=', 'e.id')))
+      .select('e.id')
+      .$narrowType<{ id: NotNull }>(), // no null, by the conditions
   );
   return found.map(({ id }) => id);
 }
@@ -187,20 +254,33 @@ export async function predecessorsWithItems(tx: Tx, kbId: string): Promise<strin
  * when items or sources have arrived meanwhile.
  */
 export async function removeBase(tx: Tx, kbId: string): Promise<boolean> {
-  await row(tx.em, 'select id from knowledge_bases where id = ?::uuid for update', [kbId]);
-  const left = await row<{ is_left: boolean }>(
+  await row(tx.em, query.selectFrom('knowledge_bases as b').where('b.id', '=', kbId).select('b.id').forUpdate());
+  const left = await row(
     tx.em,
-    'select exists (select from knowledge_items where kb_id = ?::uuid) or exists (select from knowledge_sources where kb_id = ?::uuid) as is_left',
-    [kbId, kbId],
+    query.selectNoFrom(({ exists, or, selectFrom }) =>
+      or([
+        exists(selectFrom('knowledge_items as i').where('i.kbId', '=', kbId).select('i.id')),
+        exists(selectFrom('knowledge_sources as s').where('s.kbId', '=', kbId).select('s.id')),
+      ]).as('isLeft'),
+    ),
   );
-  if (left?.is_left !== false) return false;
-  for (const table of ['knowledge_grants', 'knowledge_policies', 'knowledge_base_counters'])
-    await change(tx.em, `delete from ${table} where kb_id = ?::uuid`, [kbId]);
+  if (left?.isLeft !== false) return false;
+  for (const table of ['knowledge_grants', 'knowledge_policies', 'knowledge_base_counters'] as const)
+    await change(tx.em, query.deleteFrom(table).where('kbId', '=', kbId));
   await change(
     tx.em,
-    `update knowledge_bases set deleted_at = coalesce(deleted_at, now()), updated_at = now(), version = version + 1, name = '', slug = id::text,
-            subject_kind = null, subject_id = null where id = ?::uuid`,
-    [kbId],
+    query
+      .updateTable('knowledge_bases')
+      .set((eb) => ({
+        deletedAt: eb.fn.coalesce('deletedAt', now),
+        updatedAt: now,
+        version: eb('version', '+', 1),
+        name: '',
+        slug: sql<string>`id::text`,
+        subjectKind: null,
+        subjectId: null,
+      }))
+      .where('id', '=', kbId),
   );
   return true;
 }

@@ -1,26 +1,32 @@
+import { sql } from 'kysely';
+import { anyId } from '../../any-id.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { standingStates } from './standing-states.ts';
 
-/** A live item that is past its validity, or that has not been used for long. */
-export interface StaleItem {
-  readonly id: string;
-  readonly reason: 'expired' | 'unused';
-  readonly since: string;
-  readonly hash: string;
-}
-
-/** Returns those of the live items that still count and are stale at the given time. */
+/** Returns those of the live items that still count and are stale at the given time: past their validity, or not used for long. */
 export function findStaleItems(
   tx: Pick<TenantTransaction, 'em'>,
   ids: readonly string[],
   { now, staleAfterDays }: { readonly now: Date; readonly staleAfterDays: number },
-): Promise<StaleItem[]> {
+) {
+  const isExpired = sql<boolean>`i.valid_until <= ${now}::timestamptz`;
+  const lastUsed = sql<string>`coalesce(i.last_used_at, i.created_at)`;
+  const isUnused = sql<boolean>`${lastUsed} < ${now}::timestamptz - make_interval(days => ${staleAfterDays})`;
   return rows(
     tx.em,
-    `select id, case when valid_until <= ?::timestamptz then 'expired' else 'unused' end as reason, content_hash as hash,
-            case when valid_until <= ?::timestamptz then valid_until else coalesce(last_used_at, created_at) end as since
-       from knowledge_live_items where id = any (?::uuid[]) and curation_state in ('pending', 'reviewed', 'promoted')
-        and (valid_until <= ?::timestamptz or coalesce(last_used_at, created_at) < ?::timestamptz - make_interval(days => ?)) order by id`,
-    [now, now, [...ids], now, now, staleAfterDays],
+    query
+      .selectFrom('knowledge_live_items as i')
+      .where('i.id', '=', anyId(ids))
+      .where('i.curationState', 'in', standingStates)
+      .where(({ or }) => or([isExpired, isUnused]))
+      .select([
+        'i.id',
+        sql<'expired' | 'unused'>`case when ${isExpired} then 'expired' else 'unused' end`.as('reason'),
+        'i.contentHash as hash',
+        sql<string>`case when ${isExpired} then i.valid_until else ${lastUsed} end`.as('since'),
+      ])
+      .orderBy('i.id'),
   );
 }

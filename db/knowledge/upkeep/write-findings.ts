@@ -1,10 +1,14 @@
+import { sql } from 'kysely';
 import { newId } from '../../ids.ts';
+import { query } from '../../query.ts';
 import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { KnowledgeFindingKind } from './knowledge-finding.entity.ts';
 import type { KnowledgeRun } from '../runs/knowledge-run.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
+
+const now = sql<string>`now()`;
 
 /** An observation of a task. */
 export interface NewFinding {
@@ -20,23 +24,44 @@ export interface NewFinding {
  * Writes findings of a run. An existing finding stays as it is, unless a repair had resolved it and it has occurred again. Returns the ids and fingerprints
  * of findings that are newly open.
  */
-export function writeFindings(
+export async function writeFindings(
   tx: Tx,
   { id: runId, kbId, organizationId, workspaceId }: Pick<KnowledgeRun, 'id' | 'kbId' | 'organizationId' | 'workspaceId'>,
   findings: readonly NewFinding[],
-): Promise<{ id: string; fingerprint: string }[]> {
-  if (findings.length === 0) return Promise.resolve([]);
-  const made = findings.map(({ itemIds, score, ...rest }) => ({ id: newId(), item_ids: itemIds, score: score ?? null, ...rest }));
+) {
+  if (findings.length === 0) return [];
+  const made = sql<NewFinding & { id: string }>`jsonb_to_recordset(${JSON.stringify(
+    findings.map(({ itemIds, score, ...rest }) => ({ id: newId(), item_ids: itemIds, score: score ?? null, ...rest })),
+  )}::jsonb)`;
   return rows(
     tx.em,
-    `insert into knowledge_findings as k (id, kb_id, organization_id, workspace_id, run_id, kind, fingerprint, state, item_ids, score, detail)
-     select f.id, ?::uuid, ?::uuid, ?::uuid, ?::uuid, f.kind, f.fingerprint, 'open', f.item_ids, f.score, f.detail
-       from jsonb_to_recordset(?::jsonb) as f (id uuid, kind text, fingerprint text, item_ids uuid[], score float8, detail jsonb) order by f.kind, f.fingerprint
-     on conflict (kb_id, kind, fingerprint) do update
-       set state = 'open', run_id = excluded.run_id, detail = excluded.detail, resolved_at = null, resolved_by = null, updated_at = now(), version = k.version + 1
-       where k.state = 'resolved' and k.resolution is null
-     returning k.id, k.fingerprint`,
-    [kbId, organizationId, workspaceId, runId, JSON.stringify(made)],
+    query
+      .insertInto('knowledge_findings')
+      .columns(['id', 'kbId', 'organizationId', 'workspaceId', 'runId', 'kind', 'fingerprint', 'state', 'itemIds', 'score', 'detail'])
+      .expression(({ selectFrom }) =>
+        selectFrom(made.as<'f'>(sql`f (id uuid, kind text, fingerprint text, item_ids uuid[], score float8, detail jsonb)`))
+          .select(['f.id', sql<string>`${kbId}::uuid`.as('kbId'), sql<string | null>`${organizationId}::uuid`.as('organizationId')])
+          .select([sql<string | null>`${workspaceId}::uuid`.as('workspaceId'), sql<string>`${runId}::uuid`.as('runId')])
+          .select(['f.kind', 'f.fingerprint', sql<'open'>`'open'`.as('state'), 'f.itemIds', 'f.score', 'f.detail'])
+          .orderBy('f.kind')
+          .orderBy('f.fingerprint'),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(['kbId', 'kind', 'fingerprint'])
+          .doUpdateSet(({ eb, ref }) => ({
+            state: 'open' as const,
+            runId: ref('excluded.runId'),
+            detail: ref('excluded.detail'),
+            resolvedAt: null,
+            resolvedBy: null,
+            updatedAt: now,
+            version: eb('knowledge_findings.version', '+', 1),
+          }))
+          .where('knowledge_findings.state', '=', 'resolved')
+          .where('knowledge_findings.resolution', 'is', null),
+      )
+      .returning(['id', 'fingerprint']),
   );
 }
 
@@ -45,8 +70,18 @@ export async function resolveRepaired(tx: Tx, kbId: string, fingerprints: readon
   if (fingerprints.length === 0) return;
   await change(
     tx.em,
-    `update knowledge_findings set state = 'resolved', resolved_by = '{"kind":"system","id":null}', resolved_at = now(), updated_at = now(), version = version + 1
-      where kb_id = ? and state = 'open' and kind in ('integrity', 'orphan') and fingerprint = any (?::text[])`,
-    [kbId, [...fingerprints]],
+    query
+      .updateTable('knowledge_findings')
+      .set((eb) => ({
+        state: 'resolved' as const,
+        resolvedBy: { kind: 'system' as const, id: null },
+        resolvedAt: now,
+        updatedAt: now,
+        version: eb('version', '+', 1),
+      }))
+      .where('kbId', '=', kbId)
+      .where('state', '=', 'open')
+      .where('kind', 'in', ['integrity', 'orphan'])
+      .where('fingerprint', '=', sql<string>`any(${fingerprints}::text[])`),
   );
 }

@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { applyChange, countTerm, emptyChange } from '../../../db/knowledge/bases/base-counters.ts';
 import { countChunks, readBasePair, type BasePair } from '../../../db/knowledge/runs/base-pair.ts';
 import type { KnowledgeRun } from '../../../db/knowledge/runs/knowledge-run.entity.ts';
+import { copyLinks } from '../../../db/knowledge/runs/copy-links.ts';
+import { copySources } from '../../../db/knowledge/runs/copy-sources.ts';
 import { payingWorkspace, type PendingItem } from '../../../db/knowledge/items/pending-items.ts';
 import {
   copyItems,
-  copyLinks,
-  copySources,
   insertCopies,
   lackingChunks,
   nextItemIds,

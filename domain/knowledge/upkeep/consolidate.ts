@@ -1,7 +1,6 @@
 import { deadlineIn } from '../../../ports/deadline.ts';
-import { findFactGroup, findSummariesOf, type FactGroup } from '../../../db/knowledge/upkeep/facts.ts';
+import { findFactGroup, findSummariesOf, markConsolidated, type FactGroup } from '../../../db/knowledge/upkeep/fact-groups.ts';
 import type { MaintainedBase } from '../../../db/knowledge/bases/maintained-base.ts';
-import { markConsolidated } from '../../../db/knowledge/upkeep/facts.ts';
 import { insertRelation } from '../../../db/knowledge/items/write-relations.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { askJudge } from './ask-judge.ts';

@@ -1,15 +1,13 @@
 import { applyChange, emptyChange, removeChunks } from '../../../db/knowledge/bases/base-counters.ts';
+import { findWrongCounters, findWrongTerms, recount } from '../../../db/knowledge/upkeep/counts.ts';
 import { resolveRepaired } from '../../../db/knowledge/upkeep/write-findings.ts';
 import {
   dropOrphanChunks,
   dropRelations,
   findOrphanChunks,
   findOrphanRelations,
-  findWrongCounters,
-  findWrongTerms,
   markPending,
   nextItemIds,
-  recount,
   renameVectors,
   shareItemTexts,
 } from '../../../db/knowledge/upkeep/integrity.ts';

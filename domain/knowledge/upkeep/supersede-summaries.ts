@@ -1,5 +1,5 @@
 import { lockFindingItems, type FindingItem } from '../../../db/knowledge/upkeep/finding-items.ts';
-import { findSummaries } from '../../../db/knowledge/upkeep/facts.ts';
+import { findSummaries } from '../../../db/knowledge/upkeep/fact-groups.ts';
 import { lockFinding } from '../../../db/knowledge/upkeep/findings.ts';
 import type { MaintainedBase } from '../../../db/knowledge/bases/maintained-base.ts';
 import { writeFindings, type NewFinding } from '../../../db/knowledge/upkeep/write-findings.ts';

@@ -1,11 +1,10 @@
 import { writeFindings, type NewFinding } from '../../../db/knowledge/upkeep/write-findings.ts';
+import { findWrongCounters, findWrongTerms } from '../../../db/knowledge/upkeep/counts.ts';
 import {
   derivedWithoutEvidence,
   findItemFaults,
   findOrphanChunks,
   findOrphanRelations,
-  findWrongCounters,
-  findWrongTerms,
   itemsWithOtherLexemes,
   nextItemIds,
   readChunkTexts,

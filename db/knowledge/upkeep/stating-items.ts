@@ -1,0 +1,20 @@
+import { type Expression, sql } from 'kysely';
+import { query } from '../../query.ts';
+import { standingStates } from './standing-states.ts';
+
+/** Live items of a base that state something: neither superseded nor retired, and not summaries of others. */
+export function statingItems(kbId: string) {
+  return query
+    .selectFrom('knowledge_live_items as i')
+    .innerJoin('knowledge_items as x', 'x.id', 'i.id')
+    .where('i.kbId', '=', kbId)
+    .where('i.curationState', 'in', standingStates)
+    .where('i.kind', '<>', 'summary')
+    .select(['i.id', 'i.title', 'i.content', 'i.contentHash', 'i.trust', 'i.curationState', 'i.fact', 'i.validFrom', 'i.validUntil'])
+    .select('x.judged as reading');
+}
+
+/** A text, normalized for case, width and white space. */
+export function normal(text: Expression<unknown>) {
+  return sql<string>`lower(regexp_replace(btrim(normalize(${text}, NFKC)), '\\s+', ' ', 'g'))`;
+}
