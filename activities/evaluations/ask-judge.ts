@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { evaluationCapKey } from '../../db/billing/budgets/cap-keys.ts';
-import type { ClaimedResult, EvaluationState, StoredVote } from '../../db/evaluations/work.ts';
+import type { StoredVote } from '../../db/evaluations/evaluation-result.entity.ts';
+import type { EvaluationState } from '../../db/evaluations/work.ts';
+import type { ClaimedResult } from '../../db/evaluations/write-work.ts';
 import { EvaluatorError } from '../../domain/evaluations/evaluator-error.ts';
 import type { JudgePrompt } from '../../domain/evaluations/judge-prompt.ts';
 import { beginVote, endVote, keepVote } from '../../domain/evaluations/scoring.ts';

@@ -1,4 +1,5 @@
-import { openVotes, type ClaimedResult, type EvaluationState, type OpenVote } from '../../db/evaluations/work.ts';
+import { openVotes, type EvaluationState, type OpenVote } from '../../db/evaluations/work.ts';
+import type { ClaimedResult } from '../../db/evaluations/write-work.ts';
 import { settleLostVote } from '../../domain/evaluations/scoring.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';

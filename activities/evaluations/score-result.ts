@@ -1,4 +1,5 @@
-import type { CallFacts, ClaimedResult, EvaluationState } from '../../db/evaluations/work.ts';
+import type { EvaluationState } from '../../db/evaluations/work.ts';
+import type { CallFacts, ClaimedResult } from '../../db/evaluations/write-work.ts';
 import type { ResultEnd } from '../../db/evaluations/write-work.ts';
 import { parsedJson } from '../../domain/evaluations/json-value.ts';
 import type { ScoredAnswer } from '../../domain/evaluations/scored.ts';

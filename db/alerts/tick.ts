@@ -1,5 +1,8 @@
-import { sql } from 'kysely';
+import { type Expression, sql } from 'kysely';
+import { anyOf } from '../any-of.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
+import { recordset, recordsetText } from '../recordset.ts';
 import { change, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AlertState } from './alert-state.entity.ts';
@@ -95,67 +98,171 @@ export interface Judgement {
   readonly at: Date;
 }
 
+/** A rule as a tick has read it. */
+type ReadRule = Pick<TickRule, 'id' | 'version' | 'lastEvaluatedAt'>;
+/** The alert of a group as a tick has read it. */
+type ReadAlert = Pick<NextState, 'ruleId' | 'fingerprint' | 'alertId'>;
+
+interface Claims {
+  /** Rows of `ReadRule`, `ReadAlert` and `NextState` as JSON. */
+  readonly read: string;
+  readonly open: string;
+  readonly states: string;
+  readonly at: Date;
+}
+
+const stateTypes = {
+  ruleId: 'uuid',
+  fingerprint: 'text',
+  organizationId: 'uuid',
+  workspaceId: 'uuid',
+  state: 'text',
+  level: 'text',
+  since: 'timestamptz',
+  fineSince: 'timestamptz',
+  noneSince: 'timestamptz',
+  lastEmitAt: 'timestamptz',
+  quietUntil: 'timestamptz',
+  alertId: 'uuid',
+} as const satisfies Record<keyof NextState, string>;
+const stateColumns = Object.keys(stateTypes) as (keyof NextState)[]; // its own keys
+
+/** States as rows of their table. */
+function newStates({ states, at }: ParametersOf<Pick<Claims, 'states' | 'at'>>) {
+  const judgedAt = sql<string>`${at}::timestamptz`;
+  return query
+    .selectFrom(recordset<NextState>(states, stateTypes).as('n'))
+    .select(stateColumns.map((name) => `n.${name}` as const))
+    .select([judgedAt.as('lastTick'), judgedAt.as('createdAt')]);
+}
+
+/** Writes states; one that a newer tick has written stays. */
+function insertStates(states: Expression<Pick<NextState, 'ruleId'>>) {
+  return query
+    .insertInto('alert_states')
+    .columns([...stateColumns, 'lastTick', 'createdAt'])
+    .expression(states)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['ruleId', 'fingerprint'])
+        .doUpdateSet(({ ref }) => ({
+          workspaceId: ref('excluded.workspaceId'),
+          state: ref('excluded.state'),
+          level: ref('excluded.level'),
+          since: ref('excluded.since'),
+          fineSince: ref('excluded.fineSince'),
+          noneSince: ref('excluded.noneSince'),
+          lastTick: ref('excluded.lastTick'),
+          lastEmitAt: ref('excluded.lastEmitAt'),
+          quietUntil: ref('excluded.quietUntil'),
+          alertId: ref('excluded.alertId'),
+        }))
+        .whereRef('alert_states.lastTick', '<', 'excluded.lastTick'),
+    );
+}
+
+const claim = prepared(({ read, open, states, at }: ParametersOf<Claims>) =>
+  query
+    .with(
+      (cte) => cte('r').materialized(),
+      (of) =>
+        of
+          .selectFrom('alert_rules as r')
+          .innerJoin(recordset<ReadRule>(read, { id: 'uuid', version: 'int', lastEvaluatedAt: 'timestamptz' }).as('q'), 'q.id', 'r.id')
+          .whereRef('r.version', '=', 'q.version')
+          .whereRef('r.lastEvaluatedAt', 'is not distinct from', 'q.lastEvaluatedAt')
+          .where('r.isActive', '=', sql.lit(true))
+          .where('r.deletedAt', 'is', null)
+          .select('r.id')
+          .orderBy('r.id')
+          .forNoKeyUpdate('r'),
+    )
+    .with(
+      (cte) => cte('s').materialized(),
+      (of) =>
+        of
+          .selectFrom('alert_states as s')
+          .where(({ eb, selectFrom }) => eb('s.ruleId', '=', anyOf(selectFrom('r').select('r.id'))))
+          .select(['s.ruleId', 's.fingerprint', 's.alertId'])
+          .orderBy('s.ruleId')
+          .orderBy('s.fingerprint')
+          .forUpdate(),
+    )
+    .with('changed', (of) =>
+      of
+        .selectFrom('s')
+        .leftJoin(recordset<ReadAlert>(open, { ruleId: 'uuid', fingerprint: 'text', alertId: 'uuid' }).as('q'), (join) =>
+          join.onRef('q.ruleId', '=', 's.ruleId').onRef('q.fingerprint', '=', 's.fingerprint'),
+        )
+        .whereRef('s.alertId', 'is distinct from', 'q.alertId')
+        .select('s.ruleId'),
+    )
+    .with(
+      (cte) => cte('claimed').materialized(),
+      (of) =>
+        of
+          .selectFrom('r')
+          .where('r.id', 'not in', ({ selectFrom }) => selectFrom('changed').select('changed.ruleId'))
+          .select('r.id'),
+    )
+    .with('written', () => insertStates(newStates({ states, at }).where(sql<boolean>`n.rule_id in (select id from claimed)`)))
+    .updateTable('alert_rules')
+    .set(({ ref }) => ({ lastEvaluatedAt: at, updatedAt: ref('updatedAt') }))
+    .where('id', 'in', ({ selectFrom }) => selectFrom('claimed').select('claimed.id'))
+    .returning('id'),
+);
+
 /**
  * Locks the rules that are still as the tick has read them, marks them as judged outside their version, and writes their states: one statement. A rule that was
  * paused, changed, deleted or judged meanwhile, or one of whose alerts was resolved, stays as it is. Returns the ids of the claimed rules; these and their
  * states stay locked, in one order.
  */
 export async function claimRules(tx: TenantTransaction, { rules, states, at }: Judgement): Promise<Set<string>> {
-  const read = rules.map(({ id, version, lastEvaluatedAt }) => ({ id, version, lastEvaluatedAt }));
-  const open = rules.flatMap((rule) => rule.states.map(({ fingerprint, alertId }) => ({ ruleId: rule.id, fingerprint, alertId })));
-  const claimed = await rows<{ id: string }>(
-    tx.em,
-    `with r as materialized (
-       select r.id from alert_rules r join jsonb_to_recordset(?::jsonb) as q(id uuid, version int, "lastEvaluatedAt" timestamptz) on q.id = r.id
-        where r.version = q.version and r.last_evaluated_at is not distinct from q."lastEvaluatedAt" and r.is_active and r.deleted_at is null
-        order by r.id for no key update of r),
-     s as materialized (
-       select s.rule_id, s.fingerprint, s.alert_id from alert_states s where s.rule_id = any (array(select id from r)) order by s.rule_id, s.fingerprint for update),
-     changed as (
-       select s.rule_id from s left join jsonb_to_recordset(?::jsonb) as q("ruleId" uuid, fingerprint text, "alertId" uuid)
-           on q."ruleId" = s.rule_id and q.fingerprint = s.fingerprint
-        where s.alert_id is distinct from q."alertId"),
-     claimed as materialized (select id from r where id not in (select rule_id from changed)),
-     written as (${writeSql} join claimed on claimed.id = n."ruleId" ${onKnown})
-     update alert_rules set last_evaluated_at = ? where id in (select id from claimed) returning id`,
-    [JSON.stringify(read), JSON.stringify(open), at, at, JSON.stringify(states), at],
+  const read = rules.map(({ id, version, lastEvaluatedAt }): ReadRule => ({ id, version, lastEvaluatedAt }));
+  const open = rules.flatMap((rule) =>
+    rule.states.map(({ fingerprint, alertId }): ReadAlert => ({ ruleId: rule.id, fingerprint, alertId })),
   );
+  const claimed = await rows(tx.em, claim({ read: recordsetText(read), open: recordsetText(open), states: recordsetText(states), at }));
   return new Set(claimed.map(({ id }) => id));
 }
+
+const write = prepared((given: ParametersOf<Pick<Claims, 'states' | 'at'>>) => insertStates(newStates(given)));
 
 /** Writes states of claimed rules; a state that a newer tick has written stays. */
 export async function writeStates(tx: TenantTransaction, states: readonly NextState[], at: Date): Promise<void> {
   if (states.length === 0) return;
-  await change(tx.em, `${writeSql} ${onKnown}`, [at, at, JSON.stringify(states)]);
+  await change(tx.em, write({ states: recordsetText(states), at }));
 }
-
-const writeSql = `insert into alert_states
-         (rule_id, fingerprint, organization_id, workspace_id, state, level, since, fine_since, none_since, last_emit_at, quiet_until, alert_id, last_tick, created_at)
-       select n."ruleId", n.fingerprint, n."organizationId", n."workspaceId", n.state, n.level, n.since, n."fineSince", n."noneSince", n."lastEmitAt", n."quietUntil",
-              n."alertId", ?::timestamptz, ?::timestamptz
-         from jsonb_to_recordset(?::jsonb) as n("ruleId" uuid, fingerprint text, "organizationId" uuid, "workspaceId" uuid, state text, level text, since timestamptz,
-              "fineSince" timestamptz, "noneSince" timestamptz, "lastEmitAt" timestamptz, "quietUntil" timestamptz, "alertId" uuid)`;
-const onKnown = `on conflict (rule_id, fingerprint) do update set
-         workspace_id = excluded.workspace_id, state = excluded.state, level = excluded.level, since = excluded.since, fine_since = excluded.fine_since,
-         none_since = excluded.none_since, last_tick = excluded.last_tick, last_emit_at = excluded.last_emit_at, quiet_until = excluded.quiet_until, alert_id = excluded.alert_id
-       where alert_states.last_tick < excluded.last_tick`;
 
 /** Deletes the states of groups that no longer exist and have recovered. */
 export async function dropStates(tx: TenantTransaction, gone: readonly Pick<NextState, 'ruleId' | 'fingerprint'>[]): Promise<void> {
   if (gone.length === 0) return;
+  const groups = recordsetText(gone.map(({ ruleId, fingerprint }) => ({ ruleId, fingerprint })));
   await change(
     tx.em,
-    `delete from alert_states s using jsonb_to_recordset(?::jsonb) as g("ruleId" uuid, fingerprint text) where s.rule_id = g."ruleId" and s.fingerprint = g.fingerprint`,
-    [JSON.stringify(gone.map(({ ruleId, fingerprint }) => ({ ruleId, fingerprint })))],
+    query
+      .deleteFrom('alert_states as s')
+      .using(recordset<Pick<NextState, 'ruleId' | 'fingerprint'>>(groups, { ruleId: 'uuid', fingerprint: 'text' }).as('g'))
+      .whereRef('s.ruleId', '=', 'g.ruleId')
+      .whereRef('s.fingerprint', '=', 'g.fingerprint'),
   );
 }
 
+interface SeenAlert {
+  readonly id: string;
+  readonly value: string | null;
+}
+
 /** Writes the measured values of open alerts, outside their version. */
-export async function touchAlerts(tx: TenantTransaction, seen: readonly { id: string; value: string | null }[], at: Date): Promise<void> {
+export async function touchAlerts(tx: TenantTransaction, seen: readonly SeenAlert[], at: Date): Promise<void> {
   if (seen.length === 0) return;
   await change(
     tx.em,
-    `update alerts a set last_seen_at = ?, value = d.value from jsonb_to_recordset(?::jsonb) as d(id uuid, value numeric) where a.id = d.id and a.resolved_at is null`,
-    [at, JSON.stringify(seen)],
+    query
+      .updateTable('alerts')
+      .from(recordset<SeenAlert>(recordsetText(seen), { id: 'uuid', value: 'numeric' }).as('d'))
+      .set(({ ref }) => ({ lastSeenAt: at, value: ref('d.value'), updatedAt: ref('alerts.updatedAt') }))
+      .whereRef('alerts.id', '=', 'd.id')
+      .where('alerts.resolvedAt', 'is', null),
   );
 }

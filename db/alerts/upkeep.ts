@@ -1,19 +1,25 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { change, row } from '../sql.ts';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
+import { change, rows } from '../sql.ts';
 
 /** Deletes at most `limit` alerts that were resolved more than 400 days ago, with their transitions and notices; returns how many. Sweeper's pool. */
 export async function sweepResolvedAlerts(em: SqlEntityManager, limit: number): Promise<number> {
   // Separate statements: within one statement, the foreign keys would still see the rows that it deletes.
-  const due = await row<{ ids: string[] }>(
+  const due = await rows(
     em,
-    `select coalesce(array_agg(id), '{}') as ids from (select id from alerts where resolved_at < now() - interval '400 days' order by resolved_at limit ?) d`,
-    [limit],
+    query
+      .selectFrom('alerts')
+      .select('id')
+      .where('resolvedAt', '<', sql<string>`now() - interval '400 days'`)
+      .orderBy('resolvedAt')
+      .limit(limit),
   );
-  const ids = due?.ids ?? [];
-  if (ids.length === 0) return 0;
-  for (const table of ['alert_deliveries', 'alert_transitions'])
-    await row(em, `delete from ${table} where alert_id = any (?::uuid[])`, [ids]);
-  await row(em, 'delete from alerts where id = any (?::uuid[])', [ids]);
+  if (due.length === 0) return 0;
+  const ids = due.map(({ id }) => id);
+  await change(em, query.deleteFrom('alert_deliveries').where(sql<boolean>`alert_id = any (${ids}::uuid[])`));
+  await change(em, query.deleteFrom('alert_transitions').where(sql<boolean>`alert_id = any (${ids}::uuid[])`));
+  await change(em, query.deleteFrom('alerts').where(sql<boolean>`id = any (${ids}::uuid[])`));
   return ids.length;
 }
 
@@ -24,9 +30,15 @@ export async function sweepResolvedAlerts(em: SqlEntityManager, limit: number): 
 export function resendDeliveries(em: SqlEntityManager): Promise<number> {
   return change(
     em,
-    `update outbox o set sent_at = null, not_before = now() from alert_deliveries d
-      where d.status in ('queued', 'failed') and coalesce(d.next_attempt_at, d.created_at) < now() - interval '10 minutes'
-        and o.kind = 'workflow.start' and o.dedupe_key = 'delivery:' || d.id and o.sent_at < now() - interval '10 minutes'`,
-    [],
+    query
+      .updateTable('outbox')
+      .from('alert_deliveries as d')
+      .set({ sentAt: null, notBefore: sql<string>`now()` })
+      // In the text, so that the partial index of open deliveries serves.
+      .where('d.status', 'in', [sql.lit('queued' as const), sql.lit('failed' as const)])
+      .where(sql<boolean>`coalesce(d.next_attempt_at, d.created_at) < now() - interval '10 minutes'`)
+      .where('outbox.kind', '=', 'workflow.start')
+      .where('outbox.dedupeKey', '=', sql<string>`'delivery:' || d.id`)
+      .where('outbox.sentAt', '<', sql<string>`now() - interval '10 minutes'`),
   );
 }

@@ -1,30 +1,46 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { anyOf } from '../any-of.ts';
 import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
 import { unlinkedHours } from './attachments.ts';
 
 /** Removes up to `limit` links that have no effect any more: expired, or of a deleted run or skill. Sweeper's pool, like everything here. */
 export function dropDeadLinks(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(
-    em,
-    `delete from attachment_links where ctid = any (array(
-       select l.ctid from attachment_links l
-        where l.until <= now() or (l.owner_kind = 'run' and not exists (select 1 from runs r where r.id = l.owner_id and r.deleted_at is null))
-           or (l.owner_kind = 'skill' and not exists (select 1 from skills s where s.id = l.owner_id and s.deleted_at is null))
-        limit ?))`,
-    [limit],
-  );
+  const dead = query
+    .selectFrom('attachment_links as l')
+    .select(sql`l.ctid`.as('ctid'))
+    .where(({ eb, or, and, not, exists, selectFrom }) =>
+      or([
+        eb('l.until', '<=', sql<string>`now()`),
+        and([
+          eb('l.ownerKind', '=', 'run'),
+          not(exists(selectFrom('runs as r').whereRef('r.id', '=', 'l.ownerId').where('r.deletedAt', 'is', null))),
+        ]),
+        and([
+          eb('l.ownerKind', '=', 'skill'),
+          not(exists(selectFrom('skills as s').whereRef('s.id', '=', 'l.ownerId').where('s.deletedAt', 'is', null))),
+        ]),
+      ]),
+    )
+    .limit(limit);
+  return change(em, query.deleteFrom('attachment_links').where(sql<boolean>`ctid = ${anyOf(dead)}`));
 }
 
 /** Lets up to `limit` attachments that have neither link nor expiry expire in a day. */
 export function expireUnlinked(em: SqlEntityManager, limit: number): Promise<number> {
+  const unlinked = query
+    .selectFrom('attachments as a')
+    .select('a.id')
+    .where('a.expiresAt', 'is', null)
+    .where(({ exists, not, selectFrom }) => not(exists(selectFrom('attachment_links as l').whereRef('l.attachmentId', '=', 'a.id'))))
+    .limit(limit);
   return change(
     em,
-    `update attachments set expires_at = now() + make_interval(hours => ?) where id = any (array(
-       select a.id from attachments a
-        where a.expires_at is null and not exists (select 1 from attachment_links l where l.attachment_id = a.id) limit ?))`,
-    [unlinkedHours, limit],
+    query
+      .updateTable('attachments')
+      .set({ expiresAt: sql<string>`now() + make_interval(hours => ${unlinkedHours})` })
+      .where(sql<boolean>`id = ${anyOf(unlinked)}`),
   );
 }
 

@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import { newId } from '../ids.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { queueStatement, rows } from '../sql.ts';
+import { recordset, recordsetText } from '../recordset.ts';
+import { change, queueStatement, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** The run that an attachment is linked to, with its tenant and conversation. */
@@ -27,29 +29,69 @@ export async function lockAttachments(tx: TenantTransaction, organizationId: str
   return held.length;
 }
 
+interface NewLink {
+  readonly id: string;
+  readonly attachmentId: string;
+}
+
+interface NewLinks extends Omit<AttachingRun, 'id'> {
+  readonly runId: string;
+  /** Rows of `NewLink` as JSON. */
+  readonly links: string;
+}
+
+/** Links as rows of their table. */
+function linksTo({ runId, organizationId, workspaceId, conversationId, links }: ParametersOf<NewLinks>) {
+  return query
+    .selectFrom(recordset<NewLink>(links, { id: 'uuid', attachmentId: 'uuid' }).as('l'))
+    .select(['l.id', 'l.attachmentId', sql<string>`${organizationId}::uuid`.as('organizationId')])
+    .select([
+      sql<string>`${workspaceId}::uuid`.as('workspaceId'),
+      sql.lit('run').as('ownerKind'),
+      sql<string>`${runId}::uuid`.as('ownerId'),
+    ])
+    .select([sql<string>`${conversationId}::uuid`.as('conversationId'), sql<string>`now()`.as('createdAt')]);
+}
+
+const linkColumns = ['id', 'attachmentId', 'organizationId', 'workspaceId', 'ownerKind', 'ownerId', 'conversationId', 'createdAt'] as const;
+
+const link = prepared(({ ids, ...links }: ParametersOf<NewLinks & { readonly ids: readonly string[] }>) =>
+  query
+    .with('held', (of) =>
+      of
+        .updateTable('attachments')
+        .set({ expiresAt: null })
+        .where(sql<boolean>`id = any (${ids}::uuid[])`),
+    )
+    .insertInto('attachment_links')
+    .columns([...linkColumns])
+    .expression(linksTo(links))
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
 /** Links locked attachments, each named once, to a run; existing links are no error. The attachments no longer expire. Goes with the next statement. */
 export async function linkLocked(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
-  const links = ids.map((id) => ({ id: newId(), attachment: id }));
-  await queueStatement(
-    tx.em,
-    `with held as (update attachments set expires_at = null where id = any(?::uuid[]))
-     insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
-     select l.id, l.attachment, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid)
-     on conflict do nothing`,
-    [ids, run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links)],
-  );
+  await queueStatement(tx.em, link({ ids, ...valuesOf(run, ids) }));
 }
+
+const share = prepared((links: ParametersOf<NewLinks>) =>
+  query
+    .insertInto('attachment_links')
+    .columns([...linkColumns])
+    .expression(
+      linksTo(links).innerJoin('attachments as a', (join) =>
+        join.onRef('a.id', '=', 'l.attachmentId').on('a.organizationId', '=', links.organizationId),
+      ),
+    )
+    .onConflict((conflict) => conflict.doNothing()),
+);
 
 /** Lets a run read files of another, which stay as long as one of the two. Existing links and deleted files are left as they are. */
 export async function shareWithRun(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  const links = ids.map((id) => ({ id: newId(), attachment: id }));
-  await rows(
-    tx.em,
-    `insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
-     select l.id, a.id, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid)
-       join attachments a on a.id = l.attachment and a.organization_id = ?
-     on conflict do nothing`,
-    [run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links), run.organizationId],
-  );
+  if (ids.length > 0) await change(tx.em, share(valuesOf(run, ids)));
+}
+
+function valuesOf({ id: runId, organizationId, workspaceId, conversationId }: AttachingRun, ids: readonly string[]): NewLinks {
+  const links = ids.map((attachmentId): NewLink => ({ id: newId(), attachmentId }));
+  return { runId, organizationId, workspaceId, conversationId, links: recordsetText(links) };
 }

@@ -18,11 +18,14 @@ export async function keysElsewhere(em: SqlEntityManager, organizationId: string
 
 /** Returns those of the keys that no row names; the bytes of a rejected row are meant to be deleted. Sweeper's pool. */
 export async function keysWithoutRow(em: SqlEntityManager, keys: readonly string[]): Promise<string[]> {
-  const found = await rows<{ key: string }>(
+  const found = await rows(
     em,
-    `select k.key from unnest(?::text[]) as k(key)
-      where not exists (select 1 from attachments a where a.storage_key = k.key and a.state <> 'rejected')`,
-    [keys],
+    query
+      .selectFrom(sql<{ key: string }>`unnest(${keys}::text[])`.as<'k'>(sql`k (key)`))
+      .select('k.key')
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('attachments as a').whereRef('a.storageKey', '=', 'k.key').where('a.state', '<>', 'rejected'))),
+      ),
   );
-  return found.map((row) => row.key);
+  return found.map(({ key }) => key);
 }

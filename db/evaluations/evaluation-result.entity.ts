@@ -1,9 +1,21 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { KeyedBill } from '../billing/ledger/call-bill.ts';
 import { createdAtColumn, decimalColumn, idColumn, jsonColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
 export const resultStatuses = ['pending', 'running', 'scoring', 'passed', 'failed', 'error', 'skipped'] as const;
+
+/** A vote of a judge as it is stored. */
+export interface StoredVote {
+  readonly value: unknown;
+  readonly raw: string;
+}
+
+/** A requested vote: what its bill needs in case the worker is lost. */
+export interface AskedVote {
+  readonly asked: KeyedBill;
+}
 
 const schema = defineEntity({
   name: 'EvaluationResult',
@@ -41,7 +53,7 @@ const schema = defineEntity({
     /** How often scoring it has begun. */
     attempts: p.integer().default(0),
     /** Answers of judges, by evaluator and vote, until all scores are written: none is asked for twice. */
-    votes: jsonColumn<Record<string, unknown>>(() => ({})),
+    votes: jsonColumn<Readonly<Record<string, StoredVote | AskedVote>>>(() => ({})),
     createdAt: createdAtColumn(),
     finishedAt: timeColumn().strictNullable(),
   },

@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import type { RunStatus } from '../../workflows/contracts/runs/runs.ts';
+import { query } from '../query.ts';
 import { Run } from '../runs/run.entity.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { rows } from '../sql.ts';
@@ -9,41 +12,59 @@ export interface RunsAsked {
   /** Selected by votes, or by the runs themselves. */
   readonly source: 'feedback' | 'runs';
   readonly rating: 'up' | 'down' | null;
-  readonly status: string | null;
+  readonly status: RunStatus | null;
   readonly from: string | null;
   readonly to: string | null;
   readonly limit: number;
 }
 
 /** A run as an item: its input, and the newest correction. */
-export interface RunAsItem {
-  readonly id: string;
-  readonly text: string | null;
-  readonly json: Record<string, unknown> | null;
-  readonly correction: string | null;
-}
+export type RunAsItem = Awaited<ReturnType<typeof runsAsItems>>[number];
 
 /**
  * Returns runs of an agent that the caller sees, newest first: ended root runs that belong to no evaluation; for `feedback` those with such a vote, newest vote
  * first. Omits purged runs and those whose input is neither text nor JSON.
  */
-export function runsAsItems(
-  ctx: Scoped,
-  { workspaceId, agentId, source, rating, status, from, to, limit }: RunsAsked,
-): Promise<RunAsItem[]> {
-  const visible = visibleTo(ctx, Run, 'r');
-  const isVoted = source === 'feedback';
-  const time = isVoted ? 'v.at' : 'r.created_at';
-  const votes = `join lateral (select max(f.updated_at) as at from feedback f where f.run_id = r.id and (?::text is null or f.rating = ?)) v on v.at is not null`;
-  return rows<RunAsItem>(
-    ctx.em,
-    `select r.id, r.input ->> 'text' as text, nullif(r.input -> 'json', 'null') as json,
-            (select f.correction from feedback f where f.run_id = r.id and f.correction is not null order by f.updated_at desc, f.id desc limit 1) as correction
-       from runs r ${isVoted ? votes : ''}
-      where r.workspace_id = ? and r.agent_id = ? and r.deleted_at is null and r.parent_run_id is null and r.source <> 'evaluation' and r.finished_at is not null
-        and (jsonb_exists(r.input, 'text') or jsonb_exists(r.input, 'json')) and (?::text is null or r.status = ?)
-        and (?::timestamptz is null or ${time} >= ?::timestamptz) and (?::timestamptz is null or ${time} < ?::timestamptz) and ${visible.sql}
-      order by ${time} desc, r.id desc limit ?`,
-    [...(isVoted ? [rating, rating] : []), workspaceId, agentId, status, status, from, from, to, to, ...visible.params, limit],
+export function runsAsItems(ctx: Scoped, { workspaceId, agentId, source, rating, status, from, to, limit }: RunsAsked) {
+  const time = source === 'feedback' ? sql<string>`v.at` : sql<string>`r.created_at`;
+  let runs = query
+    .selectFrom('runs as r')
+    .where('r.workspaceId', '=', workspaceId)
+    .where('r.agentId', '=', agentId)
+    .where('r.deletedAt', 'is', null)
+    .where('r.parentRunId', 'is', null)
+    .where('r.source', '<>', 'evaluation')
+    .where('r.finishedAt', 'is not', null)
+    .where(sql<boolean>`(jsonb_exists(r.input, 'text') or jsonb_exists(r.input, 'json'))`)
+    .where(visibleTo(ctx, Run, 'r'))
+    .select(['r.id', sql<string | null>`r.input ->> 'text'`.as('text')])
+    .select(sql<Record<string, unknown> | null>`nullif(r.input -> 'json', 'null')`.as('json'))
+    .select(({ selectFrom }) =>
+      selectFrom('feedback as f')
+        .whereRef('f.runId', '=', 'r.id')
+        .where('f.correction', 'is not', null)
+        .select('f.correction')
+        .orderBy('f.updatedAt', 'desc')
+        .orderBy('f.id', 'desc')
+        .limit(1)
+        .as('correction'),
+    )
+    .orderBy(time, 'desc')
+    .orderBy('r.id', 'desc')
+    .limit(limit);
+  if (status !== null) runs = runs.where('r.status', '=', status);
+  if (from !== null) runs = runs.where(sql<boolean>`${time} >= ${from}::timestamptz`);
+  if (to !== null) runs = runs.where(sql<boolean>`${time} < ${to}::timestamptz`);
+  if (source === 'runs') return rows(ctx.em, runs);
+
+  const voted = runs.innerJoinLateral(
+    ({ selectFrom }) =>
+      selectFrom('feedback as f')
+        .whereRef('f.runId', '=', 'r.id')
+        .$if(rating !== null, (of) => of.where('f.rating', '=', rating))
+        .select(({ fn }) => fn.max('f.updatedAt').as('at'))
+        .as('v'),
+    (join) => join.on('v.at', 'is not', null),
   );
+  return rows(ctx.em, voted);
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { DatasetItem, EvaluationSettings, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
+import { recordset, recordsetText } from '../recordset.ts';
 import { row, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -58,7 +59,7 @@ export async function insertEvaluation(tx: TenantTransaction, evaluation: NewEva
   const place = { organizationId, workspaceId, evaluationRunId: id };
   for (const part of partsOf(drafts, itemsAStatement)) await insertItems(tx, place, part);
   const results = drafts.flatMap((item) =>
-    Array.from({ length: settings.repetitions }, (_, at) => ({ id: newId(), item_id: item.id, repetition: at + 1 })),
+    Array.from({ length: settings.repetitions }, (_, at) => ({ id: newId(), itemId: item.id, repetition: at + 1 })),
   );
   for (const part of partsOf(results, resultsAStatement)) await insertResults(tx, place, part);
   return made.createdAt;
@@ -70,33 +71,81 @@ interface Place {
   readonly evaluationRunId: string;
 }
 
-async function insertItems(
-  tx: TenantTransaction,
-  { organizationId, workspaceId, evaluationRunId }: Place,
-  items: readonly (NewItem & { readonly id: string; readonly position: number })[],
-): Promise<void> {
+interface ItemDraft extends NewItem {
+  readonly id: string;
+  readonly position: number;
+}
+
+function placeColumns({ organizationId, workspaceId, evaluationRunId }: Place) {
+  return [
+    sql<string>`${organizationId}::uuid`.as('organizationId'),
+    sql<string>`${workspaceId}::uuid`.as('workspaceId'),
+    sql<string>`${evaluationRunId}::uuid`.as('evaluationRunId'),
+  ] as const;
+}
+
+async function insertItems(tx: TenantTransaction, place: Place, items: readonly ItemDraft[]): Promise<void> {
+  const drafts = recordset<ItemDraft>(recordsetText(items), {
+    id: 'uuid',
+    key: 'text',
+    position: 'int',
+    contentSha256: 'text',
+    input: 'jsonb',
+    expected: 'jsonb',
+    context: 'jsonb',
+    toolsExpected: 'jsonb',
+    tags: 'text[]',
+    cluster: 'text',
+    evaluators: 'text[]',
+  });
   await queueStatement(
     tx.em,
-    `insert into evaluation_items (id, organization_id, workspace_id, evaluation_run_id, item_key, position, content_sha256, input, expected, context, tools_expected,
-       tags, cluster, evaluator_keys)
-     select d.id, ?, ?, ?, d.key, d.position, d."contentSha256", d.input, nullif(d.expected, 'null'), nullif(d.context, 'null'), nullif(d."toolsExpected", 'null'),
-            d.tags, d.cluster, d.evaluators
-       from jsonb_to_recordset(?::jsonb) as d(id uuid, key text, position int, "contentSha256" text, input jsonb, expected jsonb, context jsonb,
-         "toolsExpected" jsonb, tags text[], cluster text, evaluators text[])`,
-    [organizationId, workspaceId, evaluationRunId, JSON.stringify(items)],
+    query
+      .insertInto('evaluation_items')
+      .columns([
+        'id',
+        'organizationId',
+        'workspaceId',
+        'evaluationRunId',
+        'itemKey',
+        'position',
+        'contentSha256',
+        'input',
+        'expected',
+        'context',
+        'toolsExpected',
+        'tags',
+        'cluster',
+        'evaluatorKeys',
+      ])
+      .expression(
+        query
+          .selectFrom(drafts.as('d'))
+          .select(['d.id', ...placeColumns(place), 'd.key as itemKey', 'd.position', 'd.contentSha256', 'd.input'])
+          .select([
+            sql`nullif(d.expected, 'null')`.as('expected'),
+            sql`nullif(d.context, 'null')`.as('context'),
+            sql`nullif(d.tools_expected, 'null')`.as('toolsExpected'),
+          ])
+          .select(['d.tags', 'd.cluster', 'd.evaluators as evaluatorKeys']),
+      ),
   );
 }
 
-async function insertResults(
-  tx: TenantTransaction,
-  { organizationId, workspaceId, evaluationRunId }: Place,
-  results: readonly object[],
-): Promise<void> {
+interface ResultDraft {
+  readonly id: string;
+  readonly itemId: string;
+  readonly repetition: number;
+}
+
+async function insertResults(tx: TenantTransaction, place: Place, results: readonly ResultDraft[]): Promise<void> {
+  const drafts = recordset<ResultDraft>(recordsetText(results), { id: 'uuid', itemId: 'uuid', repetition: 'int' });
   await queueStatement(
     tx.em,
-    `insert into evaluation_results (id, organization_id, workspace_id, evaluation_run_id, item_id, repetition)
-     select d.id, ?, ?, ?, d.item_id, d.repetition from jsonb_to_recordset(?::jsonb) as d(id uuid, item_id uuid, repetition int)`,
-    [organizationId, workspaceId, evaluationRunId, JSON.stringify(results)],
+    query
+      .insertInto('evaluation_results')
+      .columns(['id', 'organizationId', 'workspaceId', 'evaluationRunId', 'itemId', 'repetition'])
+      .expression(query.selectFrom(drafts.as('d')).select(['d.id', ...placeColumns(place), 'd.itemId', 'd.repetition'])),
   );
 }
 

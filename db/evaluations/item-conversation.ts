@@ -1,7 +1,10 @@
+import { type Selectable, sql } from 'kysely';
 import type { ItemMessage } from '../../workflows/contracts/evaluations.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
-import { change, rows } from '../sql.ts';
+import { recordset, recordsetText } from '../recordset.ts';
+import { change } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 interface ConversationPlace {
@@ -43,22 +46,53 @@ export async function writeItemMessages(
   }: { readonly conversationId: string; readonly runId: string; readonly messages: readonly ItemMessage[] },
 ): Promise<void> {
   const turns = turnsOf(messages);
-  const drafts = messages.map(({ role, content }, pos) => ({
+  const drafts = messages.map(({ role, content }, pos): MessageDraft => ({
     id: newId(),
-    turn: turns[pos],
+    turn: turns[pos] ?? 1,
     pos,
     role,
     origin: role === 'user' ? 'user' : 'model',
     content: [{ type: 'text', text: content }],
   }));
-  await rows(
+  const listed = recordset<MessageDraft>(recordsetText(drafts), {
+    id: 'uuid',
+    turn: 'int',
+    pos: 'int',
+    role: 'text',
+    origin: 'text',
+    content: 'jsonb',
+  });
+  await change(
     tx.em,
-    `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, role, origin, content, state, attempt, created_at)
-     select d.id, ?, ?, ?, ?, d.turn, d.pos, d.role, d.origin, d.content, 'committed', 1, now()
-       from jsonb_to_recordset(?::jsonb) as d(id uuid, turn int, pos int, role text, origin text, content jsonb)`,
-    [organizationId, workspaceId, conversationId, runId, JSON.stringify(drafts)],
+    query
+      .insertInto('messages')
+      .columns([
+        'id',
+        'organizationId',
+        'workspaceId',
+        'conversationId',
+        'runId',
+        'turn',
+        'pos',
+        'role',
+        'origin',
+        'content',
+        'state',
+        'attempt',
+        'createdAt',
+      ])
+      .expression(
+        query
+          .selectFrom(listed.as('d'))
+          .select(['d.id', sql<string>`${organizationId}::uuid`.as('organizationId'), sql<string>`${workspaceId}::uuid`.as('workspaceId')])
+          .select([sql<string>`${conversationId}::uuid`.as('conversationId'), sql<string>`${runId}::uuid`.as('runId')])
+          .select(['d.turn', 'd.pos', 'd.role', 'd.origin', 'd.content'])
+          .select([sql.lit('committed').as('state'), sql.lit(1).as('attempt'), sql<string>`now()`.as('createdAt')]),
+      ),
   );
 }
+
+type MessageDraft = Pick<Selectable<Tables['messages']>, 'id' | 'turn' | 'pos' | 'role' | 'origin' | 'content'>;
 
 /** Returns the turn of each message, counted from 1. */
 function turnsOf(messages: readonly ItemMessage[]): number[] {

@@ -1,10 +1,10 @@
-import { type Expression, sql } from 'kysely';
-import type { ExpectedCall, ItemInput } from '../../workflows/contracts/evaluations.ts';
-import type { KeyedBill } from '../billing/ledger/call-bill.ts';
+import { type Expression, type Selectable, sql } from 'kysely';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { AskedVote } from './evaluation-result.entity.ts';
 
 /** An evaluation as its workflow sees it. */
 export type EvaluationState = NonNullable<Awaited<ReturnType<typeof readEvaluationState>>>;
@@ -33,28 +33,39 @@ export function readEvaluationState(tx: Pick<TenantTransaction, 'em'>, id: strin
 /** A result whose run is to be started. */
 export type PendingResult = Awaited<ReturnType<typeof nextPending>>[number];
 
-/** How many results are in each state, and whether one of them met a full budget. */
-export interface ResultCounts {
-  readonly pending: number;
-  readonly running: number;
-  readonly scoring: number;
-  readonly isBudgetFull: boolean;
-}
-
-const at = (status: string) => `select from evaluation_results r where r.evaluation_run_id = e.id and r.status = '${status}'`;
 /** More than may be started at once. */
 const maxPending = 100;
 
-/** Counts results that have not ended; pending ones only up to `maxPending`. */
-export async function countResults(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string): Promise<ResultCounts> {
-  const found = await row<ResultCounts>(
-    tx.em,
-    `select (select count(*)::int from (${at('pending')} limit ${maxPending}) p) as pending, (select count(*)::int from (${at('running')}) p) as running,
-            (select count(*)::int from (${at('scoring')}) p) as scoring, exists (${at('skipped')} and r.reason = 'budget_exceeded') as "isBudgetFull"
-       from (select ?::uuid as id) e`,
-    [evaluationRunId],
-  );
-  return found ?? { pending: 0, running: 0, scoring: 0, isBudgetFull: false };
+function resultsAt(evaluationRunId: Expression<string>, status: Selectable<Tables['evaluation_results']>['status']) {
+  return query
+    .selectFrom('evaluation_results as r')
+    .where('r.evaluationRunId', '=', evaluationRunId)
+    .where('r.status', '=', sql.lit(status))
+    .select('r.id');
+}
+
+const resultCounts = prepared(({ id }: ParametersOf<{ readonly id: string }>) => {
+  const pending = resultsAt(id, 'pending').limit(sql.lit(maxPending));
+  const countOf = (results: typeof pending) => query.selectFrom(results.as('p')).select(sql<number>`count(*)::int`.as('n'));
+  return query.selectNoFrom(({ exists }) => [
+    countOf(pending).as('pending'),
+    countOf(resultsAt(id, 'running')).as('running'),
+    countOf(resultsAt(id, 'scoring')).as('scoring'),
+    exists(resultsAt(id, 'skipped').where('r.reason', '=', 'budget_exceeded'))
+      .$castTo<boolean>()
+      .as('isBudgetFull'),
+  ]);
+});
+
+/** Counts results that have not ended, pending ones only up to `maxPending`, and returns whether one met a full budget. */
+export async function countResults(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string) {
+  const found = await row(tx.em, resultCounts({ id: evaluationRunId }));
+  return {
+    pending: found?.pending ?? 0,
+    running: found?.running ?? 0,
+    scoring: found?.scoring ?? 0,
+    isBudgetFull: found?.isBudgetFull ?? false,
+  };
 }
 
 /** Returns the next results without a run, in the order of their items: their ids ascend in that order. */
@@ -104,65 +115,31 @@ export async function scoringResults(tx: Pick<TenantTransaction, 'em'>, evaluati
   return found.map(({ id }) => id);
 }
 
-/** A vote of a judge as it is stored. */
-export interface StoredVote {
-  readonly value: unknown;
-  readonly raw: string;
-}
-
-/** A requested vote: what its bill needs in case the worker is lost. */
-export interface AskedVote {
-  readonly asked: KeyedBill;
-}
-
 /** A vote whose call is under way, or was when its worker was lost. */
-export interface OpenVote extends AskedVote {
-  readonly resultId: string;
-  readonly name: string;
-}
+export type OpenVote = Awaited<ReturnType<typeof openVotes>>[number];
 
 /** Returns at most `limit` votes of an evaluation that are still requested. */
-export function openVotes(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string, limit: number): Promise<OpenVote[]> {
-  return rows<OpenVote>(
+export function openVotes(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string, limit: number) {
+  return rows(
     tx.em,
-    `select r.id as "resultId", v.key as name, v.value -> 'asked' as asked from evaluation_results r cross join jsonb_each(r.votes) v
-      where r.evaluation_run_id = ? and r.status = 'scoring' and jsonb_exists(v.value, 'asked') order by r.id, v.key limit ?`,
-    [evaluationRunId, limit],
+    query
+      .selectFrom('evaluation_results as r')
+      .innerJoinLateral(sql<{ key: string; value: AskedVote }>`jsonb_each(r.votes)`.as('v'), (join) => join.onTrue())
+      .where('r.evaluationRunId', '=', evaluationRunId)
+      .where('r.status', '=', 'scoring')
+      .where(sql<boolean>`jsonb_exists(v.value, 'asked')`)
+      .select(['r.id as resultId', 'v.key as name', sql<AskedVote['asked']>`v.value -> 'asked'`.as('asked')])
+      .orderBy('r.id')
+      .orderBy('v.key')
+      .limit(limit),
   );
 }
 
-/** A tool call of a run, with its output. */
-export interface CallFacts {
-  readonly tool: string;
-  readonly arguments: Readonly<Record<string, unknown>> | null;
-  readonly output: unknown;
-}
-
-/** All that scoring a result requires. */
-export interface ClaimedResult {
-  readonly id: string;
-  readonly attempts: number;
-  readonly repetition: number;
-  readonly votes: Readonly<Record<string, StoredVote | AskedVote>>;
+/** A repetition of an item, by what identifies it in another evaluation. */
+interface Question {
   readonly itemKey: string;
   readonly contentSha256: string;
-  readonly input: ItemInput;
-  readonly expected: unknown;
-  readonly context: Readonly<Record<string, unknown>> | null;
-  readonly toolsExpected: readonly ExpectedCall[] | null;
-  readonly evaluatorKeys: readonly string[] | null;
-  readonly latencyMs: number;
-  readonly cost: string;
-  readonly tokens: { readonly input: number; readonly output: number };
-  readonly turns: number;
-  /** Null: the run was purged. */
-  readonly runId: string | null;
-  readonly outputText: string | null;
-  readonly outputJson: unknown;
-  readonly calls: readonly CallFacts[];
-  /** Texts of the messages with passages, and ids of the items that citations of the answer name. */
-  readonly passages: readonly string[];
-  readonly citedItemIds: readonly string[];
+  readonly repetition: number;
 }
 
 /**
@@ -171,7 +148,7 @@ export interface ClaimedResult {
 export function readBaselineOutput(
   tx: Pick<TenantTransaction, 'em'>,
   baselineId: string,
-  { itemKey, contentSha256, repetition }: Pick<ClaimedResult, 'itemKey' | 'contentSha256' | 'repetition'>,
+  { itemKey, contentSha256, repetition }: Question,
 ) {
   return row(
     tx.em,

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
+import { recordset, recordsetText } from '../recordset.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EvaluationStatus } from './evaluation-run.entity.ts';
-import type { KeyedBill } from '../billing/ledger/call-bill.ts';
 import { newId } from '../ids.ts';
 import type { EvaluationPlace } from './run-ended.ts';
-import type { ClaimedResult, StoredVote } from './work.ts';
 
 const now = sql<string>`clock_timestamp()`;
 
@@ -42,17 +42,23 @@ export async function writeEvaluation(
   );
 }
 
+/** The run that was started for a result. */
+export interface StartedResult {
+  readonly id: string;
+  readonly runId: string;
+}
+
 /** Stores which runs were started for results. */
-export async function noteStarted(
-  tx: TenantTransaction,
-  started: readonly { readonly id: string; readonly run_id: string }[],
-): Promise<void> {
+export async function noteStarted(tx: TenantTransaction, started: readonly StartedResult[]): Promise<void> {
   if (started.length === 0) return;
-  await rows(
+  await change(
     tx.em,
-    `update evaluation_results r set status = 'running', run_id = d.run_id from jsonb_to_recordset(?::jsonb) as d(id uuid, run_id uuid)
-      where r.id = d.id and r.status = 'pending'`,
-    [JSON.stringify(started)],
+    query
+      .updateTable('evaluation_results')
+      .from(recordset<StartedResult>(recordsetText(started), { id: 'uuid', runId: 'uuid' }).as('d'))
+      .set(({ ref }) => ({ status: 'running', runId: ref('d.runId') }))
+      .whereRef('evaluation_results.id', '=', 'd.id')
+      .where('evaluation_results.status', '=', 'pending'),
   );
 }
 
@@ -80,67 +86,55 @@ export function skipRest(tx: TenantTransaction, evaluationRunId: string, reason:
   );
 }
 
+/** A tool call of a run, with its output. */
+export interface CallFacts {
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly output: unknown;
+}
+
+/** All that scoring a result requires; `runId` null: the run was purged. `passages`: texts of the messages that hold some. */
+export type ClaimedResult = NonNullable<Awaited<ReturnType<typeof claimResult>>>;
+
+const calls = sql<CallFacts[]>`coalesce((
+  select jsonb_agg(jsonb_build_object('tool', t.slug, 'arguments', t.args, 'output', t.output) order by t.step, t.pos)
+    from tool_calls t where t.run_id = u.id), '[]')`;
+const passages = sql<string[]>`coalesce((
+  select jsonb_agg(b ->> 'text') from messages m cross join jsonb_array_elements(m.content) b
+   where m.run_id = u.id and m.role = 'system' and m.origin = 'system' and b ->> 'type' = 'text'), '[]')`;
+/** Ids of the items that citations of the answer name. */
+const citedItemIds = sql<string[]>`coalesce((
+  select jsonb_agg(b ->> 'item_id') from messages m cross join jsonb_array_elements(m.content) b
+   where m.run_id = u.id and m.role = 'assistant' and b ->> 'type' = 'citation' and b ->> 'item_id' is not null), '[]')`;
+
+const claimed = prepared(({ resultId }: ParametersOf<{ readonly resultId: string }>) =>
+  query
+    .with('c', (of) =>
+      of
+        .updateTable('evaluation_results')
+        .set(({ eb }) => ({ attempts: eb('attempts', '+', 1) }))
+        .where('id', '=', resultId)
+        .where('status', '=', 'scoring')
+        .returning(['id', 'attempts', 'repetition', 'votes', 'itemId', 'runId', 'latencyMs', 'cost', 'tokens', 'turns']),
+    )
+    .selectFrom('c')
+    .innerJoin('evaluation_items as i', 'i.id', 'c.itemId')
+    .leftJoin('runs as u', (join) => join.onRef('u.id', '=', 'c.runId').on('u.deletedAt', 'is', null))
+    .select(['c.id', 'c.attempts', 'c.repetition', 'c.votes', 'i.itemKey', 'i.contentSha256', 'i.input', 'i.expected', 'i.context'])
+    .select(['i.toolsExpected', 'i.evaluatorKeys', 'u.id as runId'])
+    .select(({ fn }) => [fn.coalesce('c.latencyMs', sql.lit(0)).as('latencyMs'), fn.coalesce('c.turns', sql.lit(0)).as('turns')])
+    .select([
+      sql<string>`coalesce(c.cost, 0)::text`.as('cost'),
+      sql<{ readonly input: number; readonly output: number }>`coalesce(c.tokens, '{"input": 0, "output": 0}')`.as('tokens'),
+      sql<string | null>`u.output ->> 'text'`.as('outputText'),
+      sql<unknown>`nullif(u.output -> 'json', 'null')`.as('outputJson'),
+    ])
+    .select([calls.as('calls'), passages.as('passages'), citedItemIds.as('citedItemIds')]),
+);
+
 /** Counts an attempt to score a result and returns what scoring requires, or null when it no longer waits for scores. */
-export function claimResult(tx: TenantTransaction, resultId: string): Promise<ClaimedResult | null> {
-  return row<ClaimedResult>(
-    tx.em,
-    `with c as (update evaluation_results set attempts = attempts + 1 where id = ? and status = 'scoring' returning *)
-     select c.id, c.attempts, c.repetition, c.votes, i.item_key as "itemKey", i.content_sha256 as "contentSha256", i.input, i.expected, i.context,
-            i.tools_expected as "toolsExpected", i.evaluator_keys as "evaluatorKeys", coalesce(c.latency_ms, 0) as "latencyMs", coalesce(c.cost, 0)::text as cost,
-            coalesce(c.tokens, '{"input": 0, "output": 0}') as tokens, coalesce(c.turns, 0) as turns, u.id as "runId",
-            u.output ->> 'text' as "outputText", nullif(u.output -> 'json', 'null') as "outputJson",
-            coalesce((select jsonb_agg(jsonb_build_object('tool', t.slug, 'arguments', t.args, 'output', t.output) order by t.step, t.pos)
-                        from tool_calls t where t.run_id = u.id), '[]') as calls,
-            coalesce((select jsonb_agg(b ->> 'text') from messages m cross join jsonb_array_elements(m.content) b
-                       where m.run_id = u.id and m.role = 'system' and m.origin = 'system' and b ->> 'type' = 'text'), '[]') as passages,
-            coalesce((select jsonb_agg(b ->> 'item_id') from messages m cross join jsonb_array_elements(m.content) b
-                       where m.run_id = u.id and m.role = 'assistant' and b ->> 'type' = 'citation' and b ->> 'item_id' is not null), '[]') as "citedItemIds"
-       from c join evaluation_items i on i.id = c.item_id left join runs u on u.id = c.run_id and u.deleted_at is null`,
-    [resultId],
-  );
-}
-
-const isGiven = `coalesce(jsonb_exists(votes -> ?::text, 'value'), false)`;
-
-/**
- * Records that a vote is being requested now. Returns false when another attempt scores the result by now, or the vote is already stored: then it must not be
- * requested.
- */
-export async function markAsked(
-  tx: TenantTransaction,
-  { id, attempts }: Pick<ClaimedResult, 'id' | 'attempts'>,
-  { name, bill }: { readonly name: string; readonly bill: KeyedBill },
-): Promise<boolean> {
-  const marked = await row(
-    tx.em,
-    `update evaluation_results set votes = votes || jsonb_build_object(?::text, jsonb_build_object('asked', ?::jsonb))
-      where id = ? and attempts = ? and status = 'scoring' and not ${isGiven} returning id`,
-    [name, JSON.stringify(bill), id, attempts, name],
-  );
-  return marked !== null;
-}
-
-/** Removes the record that a vote was requested under this call key. Does nothing where another call, or the vote itself, has replaced it. */
-export async function unmarkAsked(
-  tx: TenantTransaction,
-  resultId: string,
-  { name, callKey }: { readonly name: string; readonly callKey: string },
-) {
-  await rows(tx.em, `update evaluation_results set votes = votes - ?::text where id = ? and votes #>> array[?, 'asked', 'callKey'] = ?`, [
-    name,
-    resultId,
-    name,
-    callKey,
-  ]);
-}
-
-/** Stores a vote of a judge, once: a later one of the same name changes nothing. */
-export async function storeVote(tx: TenantTransaction, resultId: string, name: string, vote: StoredVote): Promise<void> {
-  await rows(
-    tx.em,
-    `update evaluation_results set votes = votes || jsonb_build_object(?::text, ?::jsonb) where id = ? and status = 'scoring' and not ${isGiven}`,
-    [name, JSON.stringify(vote), resultId, name],
-  );
+export function claimResult(tx: TenantTransaction, resultId: string) {
+  return row(tx.em, claimed({ resultId }));
 }
 
 /** The score of an evaluator, to be stored. */
@@ -165,17 +159,61 @@ export interface ResultEnd {
 
 /** Ends a result together with all its scores, once; returns false when it has ended before. */
 export async function endResult(tx: TenantTransaction, resultId: string, { status, score, reason, scores }: ResultEnd): Promise<boolean> {
+  const drafts = recordset<NewScore>(recordsetText(scores), {
+    id: 'uuid',
+    key: 'text',
+    state: 'text',
+    score: 'numeric',
+    passed: 'boolean',
+    reason: 'text',
+    errorCode: 'text',
+    details: 'jsonb',
+  });
   const ended = await rows(
     tx.em,
-    `with ended as (
-       update evaluation_results set status = ?, score = ?, reason = ?, votes = '{}', finished_at = clock_timestamp() where id = ? and status = 'scoring'
-       returning id, organization_id, workspace_id),
-     written as (
-       insert into evaluation_scores (id, organization_id, workspace_id, result_id, evaluator_key, state, score, passed, reason, error_code, details)
-       select d.id, e.organization_id, e.workspace_id, e.id, d.key, d.state, d.score, d.passed, d.reason, d."errorCode", d.details
-         from ended e cross join jsonb_to_recordset(?::jsonb) as d(id uuid, key text, state text, score numeric, passed boolean, reason text, "errorCode" text, details jsonb))
-     select id from ended`,
-    [status, score, reason, resultId, JSON.stringify(scores)],
+    query
+      .with('ended', (of) =>
+        of
+          .updateTable('evaluation_results')
+          .set({ status, score: score === null ? null : String(score), reason, votes: {}, finishedAt: now })
+          .where('id', '=', resultId)
+          .where('status', '=', 'scoring')
+          .returning(['id', 'organizationId', 'workspaceId']),
+      )
+      .with('written', (of) =>
+        of
+          .insertInto('evaluation_scores')
+          .columns([
+            'id',
+            'organizationId',
+            'workspaceId',
+            'resultId',
+            'evaluatorKey',
+            'state',
+            'score',
+            'passed',
+            'reason',
+            'errorCode',
+            'details',
+          ])
+          .expression(({ selectFrom }) =>
+            selectFrom('ended as e')
+              .innerJoin(drafts.as('d'), (join) => join.onTrue())
+              .select([
+                'd.id',
+                'e.organizationId',
+                'e.workspaceId',
+                'e.id as resultId',
+                'd.key as evaluatorKey',
+                'd.state',
+                'd.score',
+                'd.passed',
+              ])
+              .select(['d.reason', 'd.errorCode', 'd.details']),
+          ),
+      )
+      .selectFrom('ended')
+      .select('ended.id'),
   );
   return ended.length > 0;
 }
@@ -186,11 +224,18 @@ export async function linkExport(
   { id, organizationId, workspaceId }: EvaluationPlace,
   attachmentId: string,
 ): Promise<void> {
-  await rows(
+  await change(
     tx.em,
-    `with held as (update attachments set expires_at = null where id = ? returning id)
-     insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, created_at)
-     select ?, held.id, ?, ?, 'evaluation', ?, now() from held on conflict do nothing`,
-    [attachmentId, newId(), organizationId, workspaceId, id],
+    query
+      .with('held', (of) => of.updateTable('attachments').set({ expiresAt: null }).where('id', '=', attachmentId).returning('id'))
+      .insertInto('attachment_links')
+      .columns(['id', 'attachmentId', 'organizationId', 'workspaceId', 'ownerKind', 'ownerId', 'createdAt'])
+      .expression(({ selectFrom }) =>
+        selectFrom('held')
+          .select([sql<string>`${newId()}::uuid`.as('id'), 'held.id as attachmentId'])
+          .select([sql<string>`${organizationId}::uuid`.as('organizationId'), sql<string>`${workspaceId}::uuid`.as('workspaceId')])
+          .select([sql.lit('evaluation').as('ownerKind'), sql<string>`${id}::uuid`.as('ownerId'), sql<string>`now()`.as('createdAt')]),
+      )
+      .onConflict((conflict) => conflict.doNothing()),
   );
 }

@@ -1,6 +1,28 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+
+interface NewKey {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly digest: Buffer;
+  readonly eventId: string;
+}
+
+const reserve = prepared(({ organizationId, workspaceId, digest, eventId }: ParametersOf<NewKey>) =>
+  query
+    .insertInto('event_keys')
+    .values({ organizationId, workspaceId, digest, eventId, expiresAt: sql<string>`clock_timestamp() + interval '24 hours'` })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['workspaceId', 'digest'])
+        .doUpdateSet(({ ref }) => ({ eventId: ref('excluded.eventId'), expiresAt: ref('excluded.expiresAt') }))
+        .where('event_keys.expiresAt', '<=', sql<string>`clock_timestamp()`),
+    )
+    .returning('eventId'),
+);
 
 /**
  * Returns the event that already has a digest in its workspace; null: this one reserves it for 24 hours. A concurrent request with the same digest waits for
@@ -8,20 +30,14 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
  */
 export async function reserveEventKey(
   tx: TenantTransaction,
-  place: { readonly organizationId: string; readonly workspaceId: string },
+  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
   { eventId, digest }: { readonly eventId: string; readonly digest: Buffer },
 ): Promise<string | null> {
-  const taken = await rows(
-    tx.em,
-    `insert into event_keys (workspace_id, digest, organization_id, event_id, expires_at) values (?, ?, ?, ?, clock_timestamp() + interval '24 hours')
-     on conflict (workspace_id, digest) do update set event_id = excluded.event_id, expires_at = excluded.expires_at
-       where event_keys.expires_at <= clock_timestamp() returning event_id`,
-    [place.workspaceId, digest, place.organizationId, eventId],
-  );
+  const taken = await rows(tx.em, reserve({ organizationId, workspaceId, eventId, digest }));
   if (taken.length > 0) return null;
   const found = await row(
     tx.em,
-    query.selectFrom('event_keys').where('workspaceId', '=', place.workspaceId).where('digest', '=', digest).select('eventId'),
+    query.selectFrom('event_keys').where('workspaceId', '=', workspaceId).where('digest', '=', digest).select('eventId'),
   );
   return found?.eventId ?? null;
 }

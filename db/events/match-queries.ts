@@ -1,87 +1,135 @@
+import { type Selectable, sql } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { EventSource } from '../triggers/event.entity.ts';
-import type { Coalescing } from '../webhooks/webhook-endpoint.entity.ts';
-import { meetsGlobSql } from '../triggers/kind-glob.sql.ts';
+import { meetsGlob } from '../triggers/kind-glob.ts';
+
+const eventColumns = [
+  'id',
+  'organizationId',
+  'workspaceId',
+  'eventKind',
+  'source',
+  'subject',
+  'payload',
+  'depth',
+  'rootEventId',
+  'causeRunId',
+  'untrusted',
+  'maxEffect',
+  'hops',
+] as const;
+
+const triggerColumns = [
+  'id',
+  'organizationId',
+  'workspaceId',
+  'agentId',
+  'name',
+  'filter',
+  'promptTemplate',
+  'inputTemplate',
+  'sessionKeyTemplate',
+  'personaSlugTemplate',
+  'subjectTemplate',
+  'coalescing',
+  'maxDepth',
+  'version',
+] as const;
+
+/** An event as filters and templates see it; `occurredAt` is ISO 8601. */
+export type StoredEvent = Pick<Selectable<Tables['events']>, (typeof eventColumns)[number] | 'occurredAt'>;
 
 /** What an event passes on to the runs that it starts; for a group, the longest chain and the least trust. */
-export interface EventCause {
-  readonly depth: number;
-  readonly rootEventId: string;
-  readonly untrusted: boolean;
-  readonly maxEffect: 'read' | 'write';
-  readonly hops: number;
-}
-
-/** An event as filters and templates see it. */
-export interface StoredEvent extends EventCause {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly eventKind: string;
-  readonly source: EventSource;
-  readonly subject: string | null;
-  readonly payload: Record<string, unknown>;
-  readonly causeRunId: string | null;
-  readonly occurredAt: string;
-}
+export type EventCause = Pick<StoredEvent, 'depth' | 'rootEventId' | 'untrusted' | 'maxEffect' | 'hops'>;
 
 /** An active trigger as events use it to start runs. */
-export interface LiveTrigger {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly agentId: string;
-  readonly name: string;
-  readonly filter: Record<string, unknown> | null;
-  readonly promptTemplate: string;
-  readonly inputTemplate: Record<string, unknown> | null;
-  readonly sessionKeyTemplate: string | null;
-  readonly personaSlugTemplate: string | null;
-  readonly subjectTemplate: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
-  readonly coalescing: Coalescing | null;
-  readonly maxDepth: number;
-  readonly version: number;
+export type LiveTrigger = NonNullable<Awaited<ReturnType<typeof readLiveTrigger>>>;
+
+/** An event whose fan-out is pending, its active triggers that have not been judged, and the database's time. */
+export type PendingEvent = NonNullable<Awaited<ReturnType<typeof readFanOut>>>;
+
+/** A match of a group, with its event. */
+export type GroupedEvent = Awaited<ReturnType<typeof readMatches>>[number];
+
+/** The pairs of `jsonb_build_object`, whose keys are properties. */
+function pairsOf(alias: string, names: readonly string[]) {
+  return sql.join(names.flatMap((name) => [sql.lit(name), sql.ref(`${alias}.${name}`)]));
 }
 
-const eventJson = `jsonb_build_object('id', e.id, 'organizationId', e.organization_id, 'workspaceId', e.workspace_id, 'eventKind', e.event_kind, 'source', e.source,
-  'subject', e.subject, 'payload', e.payload, 'depth', e.depth, 'rootEventId', e.root_event_id, 'causeRunId', e.cause_run_id, 'untrusted', e.untrusted,
-  'maxEffect', e.max_effect, 'hops', e.hops, 'occurredAt', to_char(e.occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+/** An event `e`. */
+const eventJson = sql<StoredEvent>`jsonb_build_object(${pairsOf('e', eventColumns)},
+  'occurredAt', to_char(e.occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
-const triggerJson = `jsonb_build_object('id', t.id, 'organizationId', t.organization_id, 'workspaceId', t.workspace_id, 'agentId', t.agent_id, 'name', t.name,
-  'filter', t.filter, 'promptTemplate', t.prompt_template, 'inputTemplate', t.input_template, 'sessionKeyTemplate', t.session_key_template,
-  'personaSlugTemplate', t.persona_slug_template, 'subjectTemplate', t.subject_template, 'coalescing', t.coalescing, 'maxDepth', t.max_depth, 'version', t.version)`;
-
-/** An event whose fan-out is pending. */
-export interface PendingEvent {
-  readonly event: StoredEvent;
-  /** Active triggers of its kind that have not been judged. */
-  readonly triggers: readonly LiveTrigger[];
-  /** The database's clock. */
-  readonly now: string;
+function liveTriggers() {
+  return query.selectFrom('event_triggers as t').where('t.isActive', '=', sql.lit(true)).where('t.deletedAt', 'is', null);
 }
+
+const fanOut = prepared(({ eventId }: ParametersOf<{ readonly eventId: string }>) =>
+  query
+    .selectFrom('events as e')
+    .where('e.id', '=', eventId)
+    .where('e.fanOut', '=', sql.lit('pending' as const))
+    .select(({ not, exists, ref, selectFrom }) => [
+      eventJson.as('event'),
+      sql<string>`clock_timestamp()`.as('now'),
+      sql<LiveTrigger[]>`coalesce(${liveTriggers()
+        .whereRef('t.workspaceId', '=', ref('e.workspaceId'))
+        .where(meetsGlob(ref('e.eventKind'), sql.ref('t.eventKind')))
+        .where(
+          not(
+            exists(selectFrom('event_matches as m').whereRef('m.eventId', '=', 'e.id').where('m.triggerId', '=', sql.ref<string>('t.id'))),
+          ),
+        )
+        .select(sql`jsonb_agg(jsonb_build_object(${pairsOf('t', triggerColumns)}) order by t.id)`.as('triggers'))}, '[]')`.as('triggers'),
+    ]),
+);
 
 /** Returns an event whose fan-out is pending, and the active triggers of its kind that have not been judged, in one query; null when nothing is pending. */
-export function readFanOut(tx: TenantTransaction, eventId: string): Promise<PendingEvent | null> {
-  return row<PendingEvent>(
-    tx.em,
-    `select ${eventJson} as event, clock_timestamp() as now, coalesce((
-       select jsonb_agg(${triggerJson} order by t.id) from event_triggers t
-        where t.workspace_id = e.workspace_id and t.is_active and t.deleted_at is null and ${meetsGlobSql('e.event_kind', 't.event_kind')}
-          and not exists (select from event_matches m where m.event_id = e.id and m.trigger_id = t.id)), '[]') as triggers
-     from events e where e.id = ? and e.fan_out = 'pending'`,
-    [eventId],
-  );
+export function readFanOut(tx: TenantTransaction, eventId: string) {
+  return row(tx.em, fanOut({ eventId }));
 }
 
+const liveTrigger = prepared(({ triggerId }: ParametersOf<{ readonly triggerId: string }>) =>
+  liveTriggers()
+    .where('t.id', '=', triggerId)
+    .select(triggerColumns.map((name) => `t.${name}` as const)),
+);
+
 /** Returns a trigger that accepts events now, or null when it accepts none. */
-export async function readLiveTrigger(tx: TenantTransaction, triggerId: string): Promise<LiveTrigger | null> {
-  const found = await row<{ trigger: LiveTrigger }>(
-    tx.em,
-    `select ${triggerJson} as trigger from event_triggers t where t.id = ? and t.is_active and t.deleted_at is null`,
-    [triggerId],
-  );
-  return found?.trigger ?? null;
+export function readLiveTrigger(tx: TenantTransaction, triggerId: string) {
+  return row(tx.em, liveTrigger({ triggerId }));
+}
+
+/** What the members of a group that wait pass on together. */
+function causeOf(groupId: string) {
+  return query
+    .selectFrom('event_matches as n')
+    .innerJoin('events as x', 'x.id', 'n.eventId')
+    .where('n.groupId', '=', groupId)
+    .where('n.outcome', '=', sql.lit('coalescing' as const))
+    .select(
+      sql<EventCause>`jsonb_build_object('rootEventId', (array_agg(x.root_event_id order by x.depth desc, x.id))[1], 'depth', max(x.depth),
+        'untrusted', bool_or(x.untrusted), 'maxEffect', case when bool_or(x.max_effect = 'read') then 'read' else 'write' end, 'hops', max(x.hops))`.as(
+        'cause',
+      ),
+    );
+}
+
+function readMatches(tx: TenantTransaction, groupId: string, payload: 'first' | 'last' | 'all') {
+  const direction = payload === 'last' ? 'desc' : 'asc';
+  const matches = query
+    .selectFrom('event_matches as m')
+    .innerJoin('events as e', 'e.id', 'm.eventId')
+    .innerJoin(causeOf(groupId).as('c'), (join) => join.onTrue())
+    .where('m.groupId', '=', groupId)
+    .where('m.outcome', '=', sql.lit('coalescing' as const))
+    .select(['m.id as matchId', eventJson.as('event'), 'c.cause'])
+    .orderBy('m.occurredAt', direction)
+    .orderBy('m.id', direction);
+  return rows(tx.em, payload === 'all' ? matches : matches.limit(1));
 }
 
 /** Returns the events of a group whose data count, by the time at which they happened, and what the group as a whole passes on to its run. */
@@ -90,22 +138,7 @@ export async function readEventGroup(
   groupId: string,
   payload: 'first' | 'last' | 'all',
 ): Promise<{ readonly used: readonly GroupedEvent[]; readonly cause: EventCause } | null> {
-  const order = payload === 'last' ? 'm.occurred_at desc, m.id desc' : 'm.occurred_at, m.id';
-  const found = await rows<GroupedEvent & { readonly cause: EventCause }>(
-    tx.em,
-    `select m.id as "matchId", ${eventJson} as event, c.cause from event_matches m join events e on e.id = m.event_id, (
-       select jsonb_build_object('rootEventId', (array_agg(x.root_event_id order by x.depth desc, x.id))[1], 'depth', max(x.depth), 'untrusted', bool_or(x.untrusted),
-                'maxEffect', case when bool_or(x.max_effect = 'read') then 'read' else 'write' end, 'hops', max(x.hops)) as cause
-         from event_matches n join events x on x.id = n.event_id where n.group_id = ? and n.outcome = 'coalescing') c
-      where m.group_id = ? and m.outcome = 'coalescing' order by ${order} ${payload === 'all' ? '' : 'limit 1'}`,
-    [groupId, groupId],
-  );
+  const found = await readMatches(tx, groupId, payload);
   const [first] = found;
   return first ? { used: found, cause: first.cause } : null;
-}
-
-/** A match of a group, with its event. */
-export interface GroupedEvent {
-  readonly matchId: string;
-  readonly event: StoredEvent;
 }

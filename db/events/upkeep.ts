@@ -1,11 +1,17 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { anyOf } from '../any-of.ts';
+import { query } from '../query.ts';
 import { change } from '../sql.ts';
 
 /** Deletes at most `limit` keys of events past their 24 hours; returns how many. Sweeper's pool. */
 export function eraseEventKeys(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(em, 'delete from event_keys where ctid = any (array(select x.ctid from event_keys x where x.expires_at < now() limit ?))', [
-    limit,
-  ]);
+  const due = query
+    .selectFrom('event_keys as x')
+    .select(sql`x.ctid`.as('ctid'))
+    .where('x.expiresAt', '<', sql<string>`now()`)
+    .limit(limit);
+  return change(em, query.deleteFrom('event_keys').where(sql<boolean>`ctid = ${anyOf(due)}`));
 }
 
 /**
@@ -15,9 +21,14 @@ export function eraseEventKeys(em: SqlEntityManager, limit: number): Promise<num
 export function resendFanOuts(em: SqlEntityManager): Promise<number> {
   return change(
     em,
-    `update outbox o set sent_at = null, not_before = now() from events e
-      where e.fan_out = 'pending' and e.created_at < now() - interval '10 minutes'
-        and o.kind = 'workflow.start' and o.dedupe_key = 'event:' || e.id and o.sent_at < now() - interval '10 minutes'`,
-    [],
+    query
+      .updateTable('outbox')
+      .from('events as e')
+      .set({ sentAt: null, notBefore: sql<string>`now()` })
+      .where('e.fanOut', '=', sql.lit('pending' as const))
+      .where('e.createdAt', '<', sql<string>`now() - interval '10 minutes'`)
+      .where('outbox.kind', '=', 'workflow.start')
+      .where('outbox.dedupeKey', '=', sql<string>`'event:' || e.id`)
+      .where('outbox.sentAt', '<', sql<string>`now() - interval '10 minutes'`),
   );
 }

@@ -1,10 +1,14 @@
 import { sql } from 'kysely';
+import { Condition } from '../condition.ts';
 import { newId } from '../ids.ts';
 import { newOpaqueToken, tokenHash } from '../identity/factors/opaque-tokens.ts';
+import type { Session } from '../identity/sessions/session.entity.ts';
 import { isAskerStanding } from '../identity/sessions/session-right.sql.ts';
 import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+
+const now = sql<string>`now()`;
 
 /** Seconds within which a second use of a refresh token is a lost race rather than theft. */
 const raceSeconds = 10;
@@ -36,57 +40,102 @@ export async function openGrant(
 ): Promise<IssuedGrant | null> {
   const sessionId = newId();
   const refreshToken = newOpaqueToken('refresh');
-  const opened = await row<{ id: string }>(
+  const idleDays = Math.min(lifetime.idleDays, lifetime.absoluteDays);
+  const opened = await row(
     tx.em,
-    `with standing as (
-       select a.code_hash, u.id, u.organization_id, u.workspace_id,
-         coalesce((select s.mfa_level from sessions s where s.id = a.approver_session_id), 'none') as mfa_level
-       from oauth_codes a join users u on u.id = a.user_id join user_credentials c on c.user_id = u.id
-       where a.code_hash = ? and u.is_active and u.deleted_at is null and c.password_changed_at <= a.created_at
-         and ${isAskerStanding('a.approver_session_id', { survivesLogout: true })}
-       for no key update of u, c),
-     used as (
-       update oauth_codes a set used_at = now(), session_id = ?::uuid from standing
-       where a.code_hash = standing.code_hash and a.used_at is null and a.expires_at > now()
-       returning a.client_id, a.resource, standing.id, standing.organization_id, standing.workspace_id, standing.mfa_level),
-     opened as (
-       insert into sessions (id, user_id, organization_id, workspace_id, kind, client_id, client_name, oauth_scope, resource, user_agent, ip_truncated,
-         mfa_level, verified_at, created_at, last_seen_at, idle_expires_at, expires_at)
-       select ?::uuid, id, organization_id, workspace_id, 'oauth', client_id, ?, ?, resource, ?, ?, mfa_level, now(), now(), now(),
-         now() + make_interval(days => least(?::int, ?::int)), now() + make_interval(days => ?::int)
-       from used
-       returning id, user_id, organization_id, oauth_scope, idle_expires_at),
-     refresh as (
-       insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, oauth_scope, created_at, expires_at)
-       select ?::uuid, id, user_id, organization_id, ?::bytea, oauth_scope, now(), idle_expires_at from opened where ?::boolean)
-     select id from opened`,
-    [
-      codeHash,
-      sessionId,
-      sessionId,
-      clientName,
-      scope,
-      device.userAgent,
-      device.networkAddress,
-      lifetime.idleDays,
-      lifetime.absoluteDays,
-      lifetime.absoluteDays,
-      newId(),
-      tokenHash(refreshToken),
-      hasRefresh,
-    ],
+    query
+      .with('standing', () => lockStanding(codeHash))
+      .with('used', (of) =>
+        of
+          .updateTable('oauth_codes')
+          .from('standing as s')
+          .set({ usedAt: now, sessionId })
+          .whereRef('oauth_codes.codeHash', '=', 's.codeHash')
+          .where('oauth_codes.usedAt', 'is', null)
+          .where('oauth_codes.expiresAt', '>', now)
+          .returning(['oauth_codes.clientId', 'oauth_codes.resource', 's.id', 's.organizationId', 's.workspaceId', 's.mfaLevel']),
+      )
+      .with('opened', (of) =>
+        of
+          .insertInto('sessions')
+          .columns([
+            'id',
+            'userId',
+            'organizationId',
+            'workspaceId',
+            'kind',
+            'clientId',
+            'clientName',
+            'oauthScope',
+            'resource',
+            'userAgent',
+            'ipTruncated',
+            'mfaLevel',
+            'verifiedAt',
+            'createdAt',
+            'lastSeenAt',
+            'idleExpiresAt',
+            'expiresAt',
+          ])
+          .expression(({ selectFrom }) =>
+            selectFrom('used')
+              .select([sql<string>`${sessionId}::uuid`.as('id'), 'used.id as userId', 'used.organizationId', 'used.workspaceId'])
+              .select([sql.lit('oauth').as('kind'), 'used.clientId', sql<string>`${clientName}::text`.as('clientName')])
+              .select([
+                sql<string>`${scope}::text`.as('oauthScope'),
+                'used.resource',
+                sql<string>`${device.userAgent}::text`.as('userAgent'),
+              ])
+              .select([sql<string>`${device.networkAddress}::text`.as('ipTruncated'), 'used.mfaLevel', now.as('verifiedAt')])
+              .select([
+                now.as('createdAt'),
+                now.as('lastSeenAt'),
+                sql<string>`now() + make_interval(days => ${idleDays})`.as('idleExpiresAt'),
+              ])
+              .select(sql<string>`now() + make_interval(days => ${lifetime.absoluteDays})`.as('expiresAt')),
+          )
+          .returning(['id', 'userId', 'organizationId', 'oauthScope', 'idleExpiresAt']),
+      )
+      .with('refresh', (of) =>
+        of
+          .insertInto('refresh_tokens')
+          .columns(['id', 'sessionId', 'userId', 'organizationId', 'tokenHash', 'oauthScope', 'createdAt', 'expiresAt'])
+          .expression(({ selectFrom }) =>
+            selectFrom('opened as o')
+              .select([sql<string>`${newId()}::uuid`.as('id'), 'o.id as sessionId', 'o.userId', 'o.organizationId'])
+              .select([sql<Buffer>`${tokenHash(refreshToken)}::bytea`.as('tokenHash'), 'o.oauthScope', now.as('createdAt')])
+              .select('o.idleExpiresAt as expiresAt')
+              .where(sql<boolean>`${hasRefresh}::boolean`),
+          ),
+      )
+      .selectFrom('opened')
+      .select('opened.id'),
   );
 
   return opened && { sessionId, refreshToken: hasRefresh ? refreshToken : null };
 }
 
+/** Locks the user of a code who may still use it; the grant counts as verified as the session that approved it. */
+function lockStanding(codeHash: Buffer) {
+  return query
+    .selectFrom('oauth_codes as a')
+    .innerJoin('users as u', 'u.id', 'a.userId')
+    .innerJoin('user_credentials as c', 'c.userId', 'u.id')
+    .where('a.codeHash', '=', codeHash)
+    .where('u.isActive', '=', sql.lit(true))
+    .where('u.deletedAt', 'is', null)
+    .whereRef('c.passwordChangedAt', '<=', 'a.createdAt')
+    .where(new Condition(isAskerStanding('a.approver_session_id', { survivesLogout: true })))
+    .select(['a.codeHash', 'u.id', 'u.organizationId', 'u.workspaceId'])
+    .select(
+      sql<Session['mfaLevel']>`coalesce((select s.mfa_level from sessions s where s.id = a.approver_session_id), 'none')`.as('mfaLevel'),
+    )
+    .forNoKeyUpdate(['u', 'c']);
+}
+
 /** Uses up a code without a grant. Returns false when it has been used already. */
 export async function spoilCode(tx: TenantTransaction, codeHash: Buffer): Promise<boolean> {
-  const spoiled = query
-    .updateTable('oauth_codes')
-    .set({ usedAt: sql<string>`now()` })
-    .where('codeHash', '=', codeHash)
-    .where('usedAt', 'is', null);
+  const spoiled = query.updateTable('oauth_codes').set({ usedAt: now }).where('codeHash', '=', codeHash).where('usedAt', 'is', null);
   return (await change(tx.em, spoiled)) > 0;
 }
 
@@ -105,26 +154,47 @@ export async function rotateGrant(
   { hash, clientId, idleDays }: { hash: Buffer; clientId: string; idleDays: number },
 ): Promise<{ sessionId: string; refreshToken: string } | null> {
   const refreshToken = newOpaqueToken('refresh');
-  const issued = await row<{ session_id: string }>(
+  const issued = await row(
     tx.em,
-    `with used as (
-       update refresh_tokens t set used_at = now()
-       from sessions s
-       where t.token_hash = ? and t.used_at is null and t.expires_at > now()
-         and s.id = t.session_id and s.kind = 'oauth' and s.client_id = ? and s.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()
-       returning t.id, t.session_id, t.user_id, t.organization_id, t.oauth_scope),
-     touched as (
-       update sessions s set last_seen_at = now(), idle_expires_at = least(now() + make_interval(days => ?::int), s.expires_at)
-       from used where s.id = used.session_id and s.revoked_at is null
-       returning s.id, s.idle_expires_at)
-     insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, oauth_scope, parent_id, created_at, expires_at)
-     select ?::uuid, used.session_id, used.user_id, used.organization_id, ?::bytea, used.oauth_scope, used.id, now(), touched.idle_expires_at
-     from used join touched on touched.id = used.session_id
-     returning session_id`,
-    [hash, clientId, idleDays, newId(), tokenHash(refreshToken)],
+    query
+      .with('used', (of) =>
+        of
+          .updateTable('refresh_tokens')
+          .from('sessions as s')
+          .set({ usedAt: now })
+          .where('refresh_tokens.tokenHash', '=', hash)
+          .where('refresh_tokens.usedAt', 'is', null)
+          .where('refresh_tokens.expiresAt', '>', now)
+          .whereRef('s.id', '=', 'refresh_tokens.sessionId')
+          .where('s.kind', '=', 'oauth')
+          .where('s.clientId', '=', clientId)
+          .where('s.revokedAt', 'is', null)
+          .where(sql<boolean>`least(s.idle_expires_at, s.expires_at) > now()`)
+          .returning(['refresh_tokens.id', 'refresh_tokens.sessionId', 'refresh_tokens.userId', 'refresh_tokens.organizationId'])
+          .returning('refresh_tokens.oauthScope'),
+      )
+      .with('touched', (of) =>
+        of
+          .updateTable('sessions')
+          .from('used')
+          .set({ lastSeenAt: now, idleExpiresAt: sql<string>`least(now() + make_interval(days => ${idleDays}), sessions.expires_at)` })
+          .whereRef('sessions.id', '=', 'used.sessionId')
+          .where('sessions.revokedAt', 'is', null)
+          .returning(['sessions.id', 'sessions.idleExpiresAt']),
+      )
+      .insertInto('refresh_tokens')
+      .columns(['id', 'sessionId', 'userId', 'organizationId', 'tokenHash', 'oauthScope', 'parentId', 'createdAt', 'expiresAt'])
+      .expression(({ selectFrom }) =>
+        selectFrom('used')
+          .innerJoin('touched', 'touched.id', 'used.sessionId')
+          .select([sql<string>`${newId()}::uuid`.as('id'), 'used.sessionId', 'used.userId', 'used.organizationId'])
+          .select([sql<Buffer>`${tokenHash(refreshToken)}::bytea`.as('tokenHash'), 'used.oauthScope', 'used.id as parentId'])
+          .select([now.as('createdAt'), 'touched.idleExpiresAt as expiresAt']),
+      )
+      .returning('sessionId'),
   );
 
-  return issued && { sessionId: issued.session_id, refreshToken };
+  return issued && { sessionId: issued.sessionId, refreshToken };
 }
 
 /** Whether a refresh token that did not win was stolen: it was used before, longer ago than a lost race explains. */

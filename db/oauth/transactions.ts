@@ -91,24 +91,49 @@ export async function issueCode(
   const code = newOpaqueToken('code');
   const issued = await change(
     tx.em,
-    `with standing as (
-       select u.id as user_id, s.id as session_id from users u join user_credentials c on c.user_id = u.id join sessions s on s.user_id = u.id
-       where s.id = ?::uuid and u.id = ?::uuid and u.is_active and u.deleted_at is null and s.revoked_at is null for share of u, c, s)
-     insert into oauth_codes (code_hash, client_id, user_id, organization_id, approver_session_id, redirect_uri, code_challenge, scope, resource,
-       created_at, expires_at)
-     select ?::bytea, ?, user_id, ?::uuid, session_id, ?, ?, ?, ?, now(), now() + make_interval(secs => ?) from standing`,
-    [
-      grant.sessionId,
-      grant.userId,
-      tokenHash(code),
-      grant.clientId,
-      grant.organizationId,
-      grant.redirectUri,
-      grant.codeChallenge,
-      grant.scope,
-      grant.resource,
-      codeLifeS,
-    ],
+    query
+      .with('standing', (of) =>
+        of
+          .selectFrom('users as u')
+          .innerJoin('user_credentials as c', 'c.userId', 'u.id')
+          .innerJoin('sessions as s', 's.userId', 'u.id')
+          .where('s.id', '=', grant.sessionId)
+          .where('u.id', '=', grant.userId)
+          .where('u.isActive', '=', sql.lit(true))
+          .where('u.deletedAt', 'is', null)
+          .where('s.revokedAt', 'is', null)
+          .select(['u.id as userId', 's.id as sessionId'])
+          .forShare(['u', 'c', 's']),
+      )
+      .insertInto('oauth_codes')
+      .columns([
+        'codeHash',
+        'clientId',
+        'userId',
+        'organizationId',
+        'approverSessionId',
+        'redirectUri',
+        'codeChallenge',
+        'scope',
+        'resource',
+        'createdAt',
+        'expiresAt',
+      ])
+      .expression(({ selectFrom }) =>
+        selectFrom('standing').select([
+          sql<Buffer>`${tokenHash(code)}::bytea`.as('codeHash'),
+          sql<string>`${grant.clientId}::text`.as('clientId'),
+          'standing.userId',
+          sql<string | null>`${grant.organizationId}::uuid`.as('organizationId'),
+          'standing.sessionId as approverSessionId',
+          sql<string>`${grant.redirectUri}::text`.as('redirectUri'),
+          sql<string>`${grant.codeChallenge}::text`.as('codeChallenge'),
+          sql<string>`${grant.scope}::text`.as('scope'),
+          sql<string>`${grant.resource}::text`.as('resource'),
+          sql<string>`now()`.as('createdAt'),
+          sql<string>`now() + make_interval(secs => ${codeLifeS})`.as('expiresAt'),
+        ]),
+      ),
   );
 
   return issued > 0 ? code : null;

@@ -57,32 +57,33 @@ export async function hasLiveBackfillRun(tx: Pick<TenantTransaction, 'em'>, sche
   return live !== null;
 }
 
-/** Returns instants of a range, both ends included, that have started a run or will, whether at their own time or by a backfill. */
+/** Occurrences in a range, both ends included, that have started a run or will, whether at their own time or by a backfill. */
+function runsWithin(scheduleId: string, { from, to }: { readonly from: Date; readonly to: Date }) {
+  return query
+    .selectFrom('schedule_occurrences as o')
+    .where('o.scheduleId', '=', scheduleId)
+    .where('o.nominalAt', '>=', from.toISOString())
+    .where('o.nominalAt', '<=', to.toISOString())
+    .where('o.kind', '<>', 'manual')
+    .where(({ eb, or }) => or([eb('o.runId', 'is not', null), eb('o.status', '=', 'buffered')]));
+}
+
+/** Returns the instants of such occurrences, in milliseconds since 1970. */
 export async function readRunInstants(
   tx: Pick<TenantTransaction, 'em'>,
   scheduleId: string,
-  { from, to }: { readonly from: Date; readonly to: Date },
+  range: { readonly from: Date; readonly to: Date },
 ): Promise<ReadonlySet<number>> {
-  const found = await rows<{ nominal_at: string }>(
-    tx.em,
-    `select o.nominal_at from schedule_occurrences o where o.schedule_id = ? and o.nominal_at between ? and ?
-      and o.kind <> 'manual' and (o.run_id is not null or o.status = 'buffered')`,
-    [scheduleId, from, to],
-  );
-  return new Set(found.map(({ nominal_at: at }) => new Date(at).getTime()));
+  const found = await rows(tx.em, runsWithin(scheduleId, range).select('o.nominalAt'));
+  return new Set(found.map(({ nominalAt }) => new Date(nominalAt).getTime()));
 }
 
 /** Returns how many such instants there are. */
 export async function countRunInstants(
   tx: Pick<TenantTransaction, 'em'>,
   scheduleId: string,
-  { from, to }: { readonly from: Date; readonly to: Date },
+  range: { readonly from: Date; readonly to: Date },
 ): Promise<number> {
-  const found = await row<{ n: number }>(
-    tx.em,
-    `select count(distinct o.nominal_at)::int as n from schedule_occurrences o where o.schedule_id = ? and o.nominal_at between ? and ?
-      and o.kind <> 'manual' and (o.run_id is not null or o.status = 'buffered')`,
-    [scheduleId, from, to],
-  );
+  const found = await row(tx.em, runsWithin(scheduleId, range).select(sql<number>`count(distinct o.nominal_at)::int`.as('n')));
   return found?.n ?? 0;
 }

@@ -1,13 +1,19 @@
-import { followedTime } from '../database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Selectable, sql } from 'kysely';
 import { eventFanOut } from '../../workflows/contracts/triggers/events.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { meetsGlobSql } from './kind-glob.sql.ts';
+import { anyOf } from '../any-of.ts';
+import { followedTime } from '../database-clock.ts';
 import { newId } from '../ids.ts';
 import { outboxRow } from '../outbox.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
+import { record, recordText } from '../recordset.ts';
 import { change, queueStatement } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EventSource } from './event.entity.ts';
+import { meetsGlob } from './kind-glob.ts';
 
 /** Something that has happened in a workspace. */
 export interface NewEvent {
@@ -35,9 +41,7 @@ export interface NewEvent {
  */
 export async function emitEvent(tx: TenantTransaction, event: NewEvent): Promise<string> {
   const id = event.id ?? newId();
-  await queueStatement<{ id: string }>(tx.em, emitSql(''), parametersOf(tx, id, event), (sent) => {
-    tx.outgoing.outboxIds.push(...sent.map((message) => message.id));
-  });
+  await queueEvent(tx, { ...event, id });
   return id;
 }
 
@@ -68,51 +72,137 @@ export async function emitRunEvent(
     occurredAt: followedTime(tx.em),
     causeRunId: runId,
   };
-  const sql = emitSql('where not coalesce(c.is_evaluation, false)');
-  await queueStatement<{ id: string }>(tx.em, sql, parametersOf(tx, newId(), event), (sent) => {
+  await queueEvent(tx, { ...event, id: newId() }, { skipsEvaluations: true });
+}
+
+/** The columns of an event that are given; its cause may raise what they say of trust, effect and hops. */
+const givenTypes = {
+  id: 'uuid',
+  organizationId: 'uuid',
+  workspaceId: 'uuid',
+  eventKind: 'text',
+  source: 'text',
+  subject: 'text',
+  payload: 'jsonb',
+  dedupeKey: 'text',
+  causeRunId: 'uuid',
+  untrusted: 'boolean',
+  maxEffect: 'text',
+  hops: 'smallint',
+  occurredAt: 'timestamptz',
+} as const;
+/** The columns of the message that starts its fan-out. */
+const startTypes = {
+  id: 'uuid',
+  organizationId: 'uuid',
+  workspaceId: 'uuid',
+  kind: 'text',
+  dedupeKey: 'text',
+  target: 'text',
+  payload: 'jsonb',
+} as const;
+type GivenColumn = keyof typeof givenTypes;
+type StartColumn = keyof typeof startTypes;
+const givenColumns = Object.keys(givenTypes) as GivenColumn[]; // its own keys
+const startColumns = Object.keys(startTypes) as StartColumn[];
+
+interface Emission {
+  readonly event: string;
+  readonly start: string;
+  /** Writes nothing for an event that a run of an evaluation has caused. */
+  readonly skipsEvaluations: true | undefined;
+}
+
+const emit = prepared(({ event, start, skipsEvaluations }: ParametersOf<Emission>) =>
+  query
+    .with('given', (of) =>
+      of
+        .selectFrom(record<Pick<Selectable<Tables['events']>, GivenColumn>>(event, givenTypes).as('g'))
+        .select(givenColumns.map((name) => `g.${name}` as const)),
+    )
+    .with('cause', (of) =>
+      of
+        .selectFrom('runs as r')
+        .innerJoin('given as g', (join) => join.onRef('g.causeRunId', '=', 'r.id').onRef('g.workspaceId', '=', 'r.workspaceId'))
+        .select(['r.id', 'r.rootEventId', 'r.eventDepth', 'r.untrusted', 'r.maxEffect', 'r.hops'])
+        .select(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('runs as o')
+              .whereRef('o.id', '=', 'r.rootRunId')
+              .where(({ eb, or }) => or([eb('o.source', '=', 'evaluation'), eb('o.evaluationRunId', 'is not', null)])),
+          ).as('isEvaluation'),
+        ),
+    )
+    .with('event', (of) =>
+      of
+        .insertInto('events')
+        .columns([...givenColumns, 'depth', 'rootEventId', 'fanOut'])
+        .expression(({ selectFrom }) => {
+          const judged = selectFrom('given as g')
+            .leftJoin('cause as c', (join) => join.onTrue())
+            .select(['g.id', 'g.organizationId', 'g.workspaceId', 'g.eventKind', 'g.source', 'g.subject', 'g.payload', 'g.dedupeKey'])
+            .select([
+              'c.id as causeRunId',
+              sql<boolean>`g.untrusted or coalesce(c.untrusted, false)`.as('untrusted'),
+              sql<string>`case when c.max_effect = 'read' then 'read' else g.max_effect end`.as('maxEffect'),
+              sql<number>`greatest(g.hops, coalesce(c.hops, 0))`.as('hops'),
+              'g.occurredAt',
+              sql<number>`coalesce(c.event_depth, 0)`.as('depth'),
+              sql<string>`coalesce(c.root_event_id, g.id)`.as('rootEventId'),
+            ])
+            .select(({ exists, ref, selectFrom: within }) => {
+              const meets = within('event_triggers as t')
+                .whereRef('t.workspaceId', '=', 'g.workspaceId')
+                .where('t.isActive', '=', sql.lit(true))
+                .where('t.deletedAt', 'is', null)
+                .where((of) => meetsGlob(ref('g.eventKind'), of.ref('t.eventKind')));
+              return sql<string>`case when not coalesce(c.is_evaluation, false) and ${exists(meets)} then 'pending' else 'done' end`.as(
+                'fanOut',
+              );
+            });
+          return skipsEvaluations ? judged.where(sql<boolean>`not coalesce(c.is_evaluation, false)`) : judged;
+        })
+        .returning('fanOut'),
+    )
+    .insertInto('outbox')
+    .columns([...startColumns, 'notBefore'])
+    .expression(({ selectFrom }) =>
+      selectFrom('event as e')
+        .innerJoin(record<Pick<Selectable<Tables['outbox']>, StartColumn>>(start, startTypes).as('o'), (join) => join.onTrue())
+        .where('e.fanOut', '=', 'pending')
+        .select(startColumns.map((name) => `o.${name}` as const))
+        .select(sql<string>`now()`.as('notBefore')),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id'),
+);
+
+function queueEvent(
+  tx: TenantTransaction,
+  event: NewEvent & { readonly id: string },
+  { skipsEvaluations }: Partial<Pick<Emission, 'skipsEvaluations'>> = {},
+): Promise<void> {
+  return queueStatement(tx.em, emit({ ...emissionOf(tx, event), skipsEvaluations }), [], (sent) => {
     tx.outgoing.outboxIds.push(...sent.map((message) => message.id));
   });
 }
 
-const emitSql = (condition: string) => `
-  with given as (select * from jsonb_to_record(?::jsonb) as g(id uuid, organization_id uuid, workspace_id uuid, event_kind text, source text, subject text, payload jsonb,
-         dedupe_key text, cause_run_id uuid, untrusted boolean, max_effect text, hops smallint, occurred_at timestamptz)),
-  cause as (
-    select r.id, r.root_event_id, r.event_depth, r.untrusted, r.max_effect, r.hops, exists (
-             select from runs o where o.id = r.root_run_id and (o.source = 'evaluation' or o.evaluation_run_id is not null)) as is_evaluation
-      from runs r join given g on g.cause_run_id = r.id and g.workspace_id = r.workspace_id),
-  event as (
-    insert into events (id, organization_id, workspace_id, event_kind, source, subject, payload, dedupe_key, depth, root_event_id, cause_run_id, fan_out, untrusted,
-                        max_effect, hops, occurred_at)
-    select g.id, g.organization_id, g.workspace_id, g.event_kind, g.source, g.subject, g.payload, g.dedupe_key, coalesce(c.event_depth, 0), coalesce(c.root_event_id, g.id),
-           c.id, case when not coalesce(c.is_evaluation, false) and exists (
-             select from event_triggers t where t.workspace_id = g.workspace_id and t.is_active and t.deleted_at is null and ${meetsGlobSql('g.event_kind', 't.event_kind')}
-           ) then 'pending' else 'done' end,
-           g.untrusted or coalesce(c.untrusted, false), case when c.max_effect = 'read' then 'read' else g.max_effect end,
-           greatest(g.hops, coalesce(c.hops, 0)), g.occurred_at
-      from given g left join cause c on true ${condition}
-    returning fan_out)
-  insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
-  select o.id, o.organization_id, o.workspace_id, o.kind, o.dedupe_key, o.target, o.payload, now()
-    from event e, jsonb_to_record(?::jsonb) as o(id uuid, organization_id uuid, workspace_id uuid, kind text, dedupe_key text, target text, payload jsonb)
-   where e.fan_out = 'pending' on conflict do nothing returning id`;
-
-function parametersOf(tx: TenantTransaction, id: string, event: NewEvent): string[] {
-  const { organizationId, workspaceId } = event;
+function emissionOf(tx: TenantTransaction, event: NewEvent & { readonly id: string }): Pick<Emission, 'event' | 'start'> {
+  const { id, organizationId, workspaceId } = event;
   const given = {
     id,
-    organization_id: organizationId,
-    workspace_id: workspaceId,
-    event_kind: event.eventKind,
+    organizationId,
+    workspaceId,
+    eventKind: event.eventKind,
     source: event.source,
     subject: event.subject ?? null,
     payload: event.payload,
-    dedupe_key: event.dedupeKey ?? null,
-    cause_run_id: event.causeRunId ?? null,
+    dedupeKey: event.dedupeKey ?? null,
+    causeRunId: event.causeRunId ?? null,
     untrusted: event.untrusted ?? false,
-    max_effect: event.maxEffect ?? 'write',
+    maxEffect: event.maxEffect ?? 'write',
     hops: event.hops ?? 0,
-    occurred_at: event.occurredAt,
+    occurredAt: event.occurredAt,
   };
   const workflowId = workflowIds.event(id);
   const start = outboxRow(tx, {
@@ -131,14 +221,15 @@ function parametersOf(tx: TenantTransaction, id: string, event: NewEvent): strin
       searchAttributes: {},
     },
   });
-  return [JSON.stringify(given), JSON.stringify(start)];
+  return { event: recordText(given), start: recordText(start) };
 }
 
 /** Deletes at most `limit` events older than 90 days, with their matches; returns how many. Sweeper's pool. */
 export function eraseEventsByAge(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(
-    em,
-    "delete from events where ctid = any (array(select x.ctid from events x where x.created_at < now() - interval '90 days' limit ?))",
-    [limit],
-  );
+  const old = query
+    .selectFrom('events as x')
+    .select(sql`x.ctid`.as('ctid'))
+    .where('x.createdAt', '<', sql<string>`now() - interval '90 days'`)
+    .limit(limit);
+  return change(em, query.deleteFrom('events').where(sql<boolean>`ctid = ${anyOf(old)}`));
 }

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { newId } from '../ids.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { emitEvent } from './events.ts';
-import type { MovedSchedule } from './pause.ts';
 import type { OccurrenceStatus, RenderedStart } from './schedule-occurrence.entity.ts';
+import type { scheduleSyncStates } from './schedule.entity.ts';
 import { syncSchedule } from './write-schedules.ts';
 import type { ScheduleRow } from './schedules.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
@@ -13,18 +13,6 @@ import type { Failure } from '../../workflows/contracts/failure.ts';
 /** In the text, so that the partial index of open occurrences serves. */
 const started = sql.lit<OccurrenceStatus>('started');
 const buffered = sql.lit<OccurrenceStatus>('buffered');
-
-/** One instant as the evaluator returns it. */
-export interface Instant {
-  readonly kind: 'regular' | 'manual' | 'backfill';
-  /** Of kind `backfill`: which one. */
-  readonly backfillId?: string;
-  readonly nominalAt: Date;
-  readonly localTime: string;
-  readonly shiftedFrom: string | null;
-  /** The second occurrence of a repeated wall time, which does not fire. */
-  readonly isSkipped: boolean;
-}
 
 /** Occurrences of a schedule that have not ended. */
 export interface Live {
@@ -40,40 +28,6 @@ export interface Outcome {
   readonly rendered?: RenderedStart;
   /** For a start that was refused. */
   readonly failure?: Failure;
-}
-
-/**
- * Claims an instant of a locked schedule: returns the id of its row, or null when it is already claimed. A backfill takes over an instant that started no run
- * in an earlier backfill; an instant that a backfill has started is not started again when its regular time is caught up with, nor the other way round.
- */
-export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instant: Instant, overlap: string): Promise<string | null> {
-  const claimed = await row<{ id: string }>(
-    tx.em,
-    `insert into schedule_occurrences (id, organization_id, workspace_id, schedule_id, kind, nominal_at, local_time, shifted_from, status, overlap, backfill_id, created_at)
-     select ?, ?, ?, ?::uuid, ?, ?::timestamptz, ?, ?, 'missed', ?, ?::uuid, clock_timestamp()
-      where not exists (select from schedule_occurrences x where x.schedule_id = ?::uuid and x.nominal_at = ?::timestamptz and ? <> 'manual'
-        and x.kind <> 'manual' and x.kind <> ? and (x.run_id is not null or x.status = 'buffered'))
-     on conflict (schedule_id, kind, nominal_at) do update set backfill_id = excluded.backfill_id, overlap = excluded.overlap, reason = null
-       where schedule_occurrences.kind = 'backfill' and schedule_occurrences.run_id is null and schedule_occurrences.backfill_id <> excluded.backfill_id
-     returning id`,
-    [
-      newId(),
-      schedule.organizationId,
-      schedule.workspaceId,
-      schedule.id,
-      instant.kind,
-      instant.nominalAt,
-      instant.localTime,
-      instant.shiftedFrom,
-      overlap,
-      instant.backfillId ?? null,
-      schedule.id,
-      instant.nominalAt,
-      instant.kind,
-      instant.kind,
-    ],
-  );
-  return claimed?.id ?? null;
 }
 
 /** Returns the instant of a manual firing of a locked schedule: `at`, or the next free millisecond. */
@@ -161,28 +115,48 @@ export async function cancelBuffered(tx: TenantTransaction, scheduleId: string, 
   );
 }
 
+const countedEnd = prepared(
+  ({ occurrenceId, isFailed }: ParametersOf<{ readonly occurrenceId: string; readonly isFailed: true | undefined }>) =>
+    query
+      .with('counted', (of) =>
+        of
+          .selectFrom('schedule_occurrences as o')
+          .innerJoin('schedules as s', 's.id', 'o.scheduleId')
+          .where('o.id', '=', occurrenceId)
+          .where('o.kind', '<>', 'backfill')
+          .select(['s.id', 's.isActive', 's.pauseAfterFailures as most'])
+          .select((isFailed ? sql<number>`s.failure_streak + 1` : sql<number>`0`).as('streak'))
+          .forNoKeyUpdate('s'),
+      )
+      .with('judged', (of) =>
+        of
+          .selectFrom('counted as c')
+          .select(['c.id', 'c.streak', sql<boolean>`c.is_active and c.most > 0 and c.streak >= c.most`.as('pauses')]),
+      )
+      .updateTable('schedules')
+      .from('judged as j')
+      .set(({ ref }) => ({
+        failureStreak: ref('j.streak'),
+        isActive: sql<boolean>`schedules.is_active and not j.pauses`,
+        pauseReason: sql<string | null>`case when j.pauses then 'failures' else schedules.pause_reason end`,
+        syncState: sql<(typeof scheduleSyncStates)[number]>`case when j.pauses then 'pending' else schedules.sync_state end`,
+        version: sql<number>`schedules.version + j.pauses::int`,
+        updatedAt: sql<string>`case when j.pauses then now() else schedules.updated_at end`,
+      }))
+      .whereRef('schedules.id', '=', 'j.id')
+      .where(({ eb, ref, or }) => or([eb('j.pauses', '=', sql.lit(true)), eb('schedules.failureStreak', '<>', ref('j.streak'))]))
+      .returning(['schedules.id', 'schedules.organizationId', 'schedules.workspaceId', 'schedules.version', 'j.pauses']),
+);
+
 /** Consecutive failures pause a schedule that is configured so; a success resets their count. Backfills count for neither. */
 export async function noteEnd(
   tx: TenantTransaction,
   { occurrenceId, isFailed, now }: { readonly occurrenceId: string; readonly isFailed: boolean; readonly now: Date },
 ): Promise<void> {
-  const [paused] = await rows<MovedSchedule & { paused: boolean }>(
-    tx.em,
-    `with counted as (
-       select s.id, case when ?::boolean then s.failure_streak + 1 else 0 end as streak, s.pause_after_failures as most, s.is_active
-         from schedule_occurrences o join schedules s on s.id = o.schedule_id where o.id = ? and o.kind <> 'backfill' for no key update of s
-     ), judged as (select c.*, c.is_active and c.most > 0 and c.streak >= c.most as pauses from counted c)
-     update schedules s set failure_streak = j.streak, is_active = s.is_active and not j.pauses,
-       pause_reason = case when j.pauses then 'failures' else s.pause_reason end,
-       sync_state = case when j.pauses then 'pending' else s.sync_state end,
-       version = s.version + j.pauses::int, updated_at = case when j.pauses then now() else s.updated_at end
-      from judged j where s.id = j.id and (j.pauses or s.failure_streak <> j.streak)
-     returning s.id, s.organization_id as "organizationId", s.workspace_id as "workspaceId", s.version, j.pauses as paused`,
-    [isFailed, occurrenceId],
-  );
-  if (paused?.paused !== true) return;
-  await syncSchedule(tx, paused);
-  await emitPaused(tx, paused, now);
+  const counted = await row(tx.em, countedEnd({ occurrenceId, isFailed: isFailed || undefined }));
+  if (counted?.pauses !== true) return;
+  await syncSchedule(tx, counted);
+  await emitPaused(tx, counted, now);
 }
 
 /** Emits the event of a schedule that was paused. */

@@ -1,7 +1,7 @@
 import { type Expression, sql } from 'kysely';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { row, rows } from '../sql.ts';
+import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** The columns of a schedule that its firing and its sync need. */
@@ -41,10 +41,8 @@ export async function countActiveOfTool(
   tx: TenantTransaction,
   place: { readonly workspaceId: string; readonly toolId: string },
 ): Promise<number> {
-  await rows(tx.em, `select pg_advisory_xact_lock(hashtextextended('schedules-of-tool:' || ?::text || ?::text, 0))`, [
-    place.workspaceId,
-    place.toolId,
-  ]);
+  const key = sql`'schedules-of-tool:' || ${place.workspaceId}::text || ${place.toolId}::text`;
+  await row(tx.em, query.selectNoFrom(sql<unknown>`pg_advisory_xact_lock(hashtextextended(${key}, 0))`.as('lock')));
   const found = await row(
     tx.em,
     query
@@ -67,12 +65,30 @@ export async function countSchedules(
 ): Promise<{ readonly schedules: number; readonly hasAgent: boolean }> {
   // Requests count one after another, so that two at once can't both be the last.
   await row(tx.em, query.selectFrom('workspaces').where('id', '=', workspaceId).select('id').forNoKeyUpdate());
-  const found = await row<{ schedules: number; hasAgent: boolean }>(
+  const found = await row(
     tx.em,
-    `select (select count(*)::int from schedules s where s.workspace_id = ?::uuid and s.organization_id = ?::uuid and s.deleted_at is null) as schedules,
-            exists (select from agents a where a.id = ?::uuid and a.deleted_at is null
-              and (a.scope = 'platform' or (a.organization_id = ?::uuid and (a.workspace_id is null or a.workspace_id = ?::uuid)))) as "hasAgent"`,
-    [workspaceId, organizationId, agentId, organizationId, workspaceId],
+    query.selectNoFrom(({ exists, selectFrom }) => [
+      selectFrom('schedules as s')
+        .where('s.workspaceId', '=', workspaceId)
+        .where('s.organizationId', '=', organizationId)
+        .where('s.deletedAt', 'is', null)
+        .select(sql<number>`count(*)::int`.as('n'))
+        .as('schedules'),
+      exists(
+        selectFrom('agents as a')
+          .where('a.id', '=', agentId)
+          .where('a.deletedAt', 'is', null)
+          .where(({ eb, or, and }) =>
+            or([
+              eb('a.scope', '=', 'platform'),
+              and([
+                eb('a.organizationId', '=', organizationId),
+                or([eb('a.workspaceId', 'is', null), eb('a.workspaceId', '=', workspaceId)]),
+              ]),
+            ]),
+          ),
+      ).as('hasAgent'),
+    ]),
   );
   return { schedules: found?.schedules ?? 0, hasAgent: found?.hasAgent === true };
 }

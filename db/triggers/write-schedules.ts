@@ -1,10 +1,12 @@
+import { sql } from 'kysely';
 import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { scheduleChanged } from '../../workflows/contracts/triggers/triggers.ts';
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { change, rows } from '../sql.ts';
+import { change } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Overlap, SubjectTemplate } from './schedule.entity.ts';
 import type { ScheduleRow } from './schedules.ts';
@@ -118,18 +120,46 @@ function syncMessage(schedule: Pick<ScheduleRow, 'id' | 'organizationId' | 'work
 
 /** Records that Temporal did not accept a version of the row. */
 export async function storeUnsynced(tx: TenantTransaction, id: string, version: number): Promise<void> {
-  await rows(tx.em, "update schedules set sync_state = 'error' where id = ? and version = ? and synced_version < version", [id, version]);
+  await change(
+    tx.em,
+    query
+      .updateTable('schedules')
+      .set(({ ref }) => ({ syncState: 'error', updatedAt: ref('updatedAt') }))
+      .where('id', '=', id)
+      .where('version', '=', version)
+      .whereRef('syncedVersion', '<', 'version'),
+  );
 }
 
 /** Records that Temporal's schedule matches a version of the row; returns false when the row has a newer one. */
 export async function storeSynced(tx: TenantTransaction, id: string, version: number): Promise<boolean> {
-  const marked = await rows(
+  const marked = await change(
     tx.em,
-    `update schedules set synced_version = ?, sync_state = 'synced' where id = ? and version = ? returning id`,
-    [version, id, version],
+    query
+      .updateTable('schedules')
+      .set(({ ref }) => ({ syncedVersion: version, syncState: 'synced', updatedAt: ref('updatedAt') }))
+      .where('id', '=', id)
+      .where('version', '=', version),
   );
-  return marked.length > 0;
+  return marked > 0;
 }
+
+interface Watermark {
+  readonly scheduleId: string;
+  readonly until: Date;
+  readonly nextRunAt: Date | null;
+}
+
+const movedWatermark = prepared(({ scheduleId, until, nextRunAt }: ParametersOf<Watermark>) =>
+  query
+    .updateTable('schedules')
+    .set(({ ref }) => ({
+      evaluatedUntil: sql<string>`greatest(evaluated_until, ${until}::timestamptz)`,
+      nextRunAt,
+      updatedAt: ref('updatedAt'),
+    }))
+    .where('id', '=', scheduleId),
+);
 
 /** Records up to where instants have been evaluated; this never moves back. */
 export async function moveWatermark(
@@ -137,12 +167,27 @@ export async function moveWatermark(
   scheduleId: string,
   { until, nextRunAt }: { readonly until: Date; readonly nextRunAt: Date | null },
 ): Promise<void> {
-  await rows(
-    tx.em,
-    'update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), next_run_at = ?::timestamptz where id = ?',
-    [until, nextRunAt, scheduleId],
-  );
+  await change(tx.em, movedWatermark({ scheduleId, until, nextRunAt }));
 }
+
+interface Passed {
+  readonly scheduleId: string;
+  readonly nominalAt: Date;
+  readonly nextRunAt: Date | null;
+}
+
+const movedBehind = prepared(({ scheduleId, nominalAt, nextRunAt }: ParametersOf<Passed>) =>
+  query
+    .updateTable('schedules')
+    .set(({ ref }) => ({
+      evaluatedUntil: sql<string>`greatest(evaluated_until, ${nominalAt}::timestamptz)`,
+      lastOccurrenceAt: nominalAt,
+      nextRunAt,
+      updatedAt: ref('updatedAt'),
+    }))
+    .where('id', '=', scheduleId)
+    .where(sql<boolean>`coalesce(last_occurrence_at, '-infinity') <= ${nominalAt}::timestamptz`),
+);
 
 /** Moves a schedule past a regular instant; does nothing when it is past a later one already. */
 export async function moveBehind(
@@ -150,18 +195,21 @@ export async function moveBehind(
   scheduleId: string,
   { nominalAt, nextRunAt }: { readonly nominalAt: Date; readonly nextRunAt: Date | null },
 ): Promise<void> {
-  await rows(
-    tx.em,
-    `update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), last_occurrence_at = ?::timestamptz, next_run_at = ?::timestamptz 
-      where id = ? and coalesce(last_occurrence_at, '-infinity') <= ?::timestamptz`,
-    [nominalAt, nominalAt, nextRunAt, scheduleId, nominalAt],
-  );
+  await change(tx.em, movedBehind({ scheduleId, nominalAt, nextRunAt }));
 }
 
 /** Stores a schedule's instants as the next version of its row. */
 export async function storeInstants(tx: TenantTransaction, scheduleId: string, compiled: object): Promise<void> {
-  await rows(tx.em, `update schedules set compiled = ?::jsonb, sync_state = 'pending', version = version + 1 where id = ?`, [
-    JSON.stringify(compiled),
-    scheduleId,
-  ]);
+  await change(
+    tx.em,
+    query
+      .updateTable('schedules')
+      .set(({ eb, ref }) => ({
+        compiled: { ...compiled },
+        syncState: 'pending',
+        version: eb('version', '+', 1),
+        updatedAt: ref('updatedAt'),
+      }))
+      .where('id', '=', scheduleId),
+  );
 }

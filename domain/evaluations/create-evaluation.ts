@@ -11,6 +11,7 @@ import { spendingRefusal } from '../runs/start/start-refusals.ts';
 import { agentInactive, resolveStarts } from '../runs/start/start-target.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { EvaluationSettings } from '../../workflows/contracts/evaluations.ts';
+import type { RunStatus } from '../../workflows/contracts/runs/runs.ts';
 import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';
 import { datasetEmpty, datasetHash, toItems, type SentItem } from './dataset.ts';
 import { completeEvaluators, type EvaluatorDraft } from './evaluators.ts';
@@ -23,7 +24,7 @@ import type { StartTarget } from '../../db/runs/start/start-target.ts';
 export interface DatasetFrom {
   readonly source: 'feedback' | 'runs';
   readonly rating: 'up' | 'down' | null;
-  readonly status: string | null;
+  readonly status: RunStatus | null;
   readonly from: string | null;
   readonly to: string | null;
   readonly limit: number;

@@ -1,8 +1,10 @@
 import type { KeyedBill } from '../../db/billing/ledger/call-bill.ts';
 import { settleLostCall } from '../../db/billing/ledger/settle-embedding.ts';
 import { findExport } from '../../db/evaluations/exports.ts';
-import { lockEvaluation, type ClaimedResult, type EvaluationState, type OpenVote, type StoredVote } from '../../db/evaluations/work.ts';
-import { claimResult, endResult, linkExport, markAsked, storeVote, unmarkAsked, type ResultEnd } from '../../db/evaluations/write-work.ts';
+import type { StoredVote } from '../../db/evaluations/evaluation-result.entity.ts';
+import { markAsked, storeVote, unmarkAsked } from '../../db/evaluations/votes.ts';
+import { lockEvaluation, type EvaluationState, type OpenVote } from '../../db/evaluations/work.ts';
+import { claimResult, endResult, linkExport, type ClaimedResult, type ResultEnd } from '../../db/evaluations/write-work.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 

@@ -1,6 +1,6 @@
 import { openItemConversation, writeItemMessages } from '../../db/evaluations/item-conversation.ts';
 import { nextPending, type EvaluationState, type PendingResult } from '../../db/evaluations/work.ts';
-import { noteNotStarted, noteStarted } from '../../db/evaluations/write-work.ts';
+import { noteNotStarted, noteStarted, type StartedResult } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
 import { startRuns } from '../runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -34,12 +34,12 @@ export async function startItems(
     tx,
     drafts.map(({ start }) => start),
   );
-  const started: { readonly id: string; readonly run_id: string }[] = [];
+  const started: StartedResult[] = [];
   for (const [at, { result, start, earlier }] of drafts.entries()) {
     const outcome = outcomes[at];
     if (outcome === undefined) throw new Error('a start gave nothing');
     if (!(outcome instanceof Failure)) {
-      started.push({ id: result.id, run_id: outcome.run.id });
+      started.push({ id: result.id, runId: outcome.run.id });
       const conversationId = start.continued?.conversationId ?? null;
       if (conversationId !== null) await writeItemMessages(tx, evaluation, { conversationId, runId: outcome.run.id, messages: earlier });
       continue;

@@ -1,6 +1,7 @@
 import { cancelRun } from '../runs/end/cancel-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { claim, readLive, settle, type Instant, type Outcome, isLiveRun } from '../../db/triggers/occurrences.ts';
+import { claim, type Instant } from '../../db/triggers/claim-occurrence.ts';
+import { isLiveRun, readLive, settle, type Outcome } from '../../db/triggers/occurrences.ts';
 import type { RenderedStart } from '../../db/triggers/schedule-occurrence.entity.ts';
 import { moveBehind } from '../../db/triggers/write-schedules.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';

@@ -1,6 +1,7 @@
 import { databaseTime } from '../../db/database-time.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { claim, settle, type Instant, type Outcome } from '../../db/triggers/occurrences.ts';
+import { claim, type Instant } from '../../db/triggers/claim-occurrence.ts';
+import { settle, type Outcome } from '../../db/triggers/occurrences.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import { moveWatermark } from '../../db/triggers/write-schedules.ts';
 import { strikesAfter } from '../../ports/schedule/cadence.ts';

@@ -6,7 +6,7 @@ import { change, rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { fireInstant, type Firing } from '../../domain/schedules/fire-instant.ts';
 import { noteMissed } from '../../domain/schedules/missed.ts';
-import type { Instant } from '../../db/triggers/occurrences.ts';
+import type { Instant } from '../../db/triggers/claim-occurrence.ts';
 import { lockSchedule } from '../../db/triggers/schedules.ts';
 import type { NewSchedule } from '../../db/triggers/write-schedules.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';

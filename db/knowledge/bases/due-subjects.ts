@@ -1,23 +1,42 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type NotNull, sql } from 'kysely';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
-import type { BasePlace } from '../items/write-chunks.ts';
 
 /** A base of an organization about a person who was deleted. */
-export interface DueSubjectBase extends BasePlace {
-  readonly organizationId: string;
+export type DueSubjectBase = Awaited<ReturnType<typeof dueSubjectBases>>[number];
+
+function selectDue() {
+  return query
+    .selectFrom('knowledge_bases as b')
+    .where('b.subjectKind', '=', sql.lit('user' as const))
+    .where('b.organizationId', 'is not', null)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('users as u')
+          .where(sql<boolean>`u.id::text = b.subject_id`)
+          .where('u.deletedAt', 'is not', null),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('knowledge_runs as r')
+            .where(({ eb, ref, or }) => or([eb('r.kbId', '=', ref('b.id')), eb('r.targetKbId', '=', ref('b.id'))]))
+            .where('r.finishedAt', 'is', null),
+        ),
+      ),
+    )
+    .select(['b.id', 'b.organizationId', 'b.workspaceId'])
+    .$narrowType<{ organizationId: NotNull }>();
 }
 
-const due = `b.subject_kind = 'user' and b.organization_id is not null
-  and exists (select from users u where u.id::text = b.subject_id and u.deleted_at is not null)
-  and not exists (select from knowledge_runs r where (r.kb_id = b.id or r.target_kb_id = b.id) and r.finished_at is null)`;
-const columns = `b.id, b.organization_id as "organizationId", b.workspace_id as "workspaceId"`;
-
 /** Returns bases about deleted persons on which no run is working; a purged base has no subject any more. Sweeper's pool, like `lockDueSubjectBase`. */
-export function dueSubjectBases(em: SqlEntityManager, limit: number): Promise<DueSubjectBase[]> {
-  return rows(em, `select ${columns} from knowledge_bases b where ${due} order by b.id limit ?`, [limit]);
+export function dueSubjectBases(em: SqlEntityManager, limit: number) {
+  return rows(em, selectDue().orderBy('b.id').limit(limit));
 }
 
 /** Locks such a base; returns null when it is no longer due, or when another transaction holds it. */
 export function lockDueSubjectBase(em: SqlEntityManager, kbId: string): Promise<DueSubjectBase | null> {
-  return row(em, `select ${columns} from knowledge_bases b where b.id = ?::uuid and ${due} for update skip locked`, [kbId]);
+  return row(em, selectDue().where('b.id', '=', kbId).forUpdate().skipLocked());
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -84,7 +85,7 @@ export const defaultPolicy: PolicyFields = {
 
 /** Makes other writers of a base's policy wait until the transaction ends; there may be no row yet to lock. */
 export async function lockPolicy(tx: Tx, kbId: string): Promise<void> {
-  await row(tx.em, `select pg_advisory_xact_lock(hashtextextended('policy ' || ?::text, 0))`, [kbId]);
+  await row(tx.em, query.selectNoFrom(sql<unknown>`pg_advisory_xact_lock(hashtextextended('policy ' || ${kbId}::text, 0))`.as('lock')));
 }
 
 /** Returns the policy of a base; where it has none, the defaults with version 0. */

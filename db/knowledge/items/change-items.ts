@@ -1,5 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import { sql } from 'kysely';
+import { anyOf } from '../../any-of.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { CurationState } from '../../skills/skill.entity.ts';
@@ -103,12 +105,28 @@ export async function listSuccessors(tx: Pick<TenantTransaction, 'em'>, itemId: 
   return found?.ids ?? [];
 }
 
+const touched = prepared(({ itemIds }: ParametersOf<{ readonly itemIds: readonly string[] }>) =>
+  query
+    .updateTable('knowledge_items')
+    .set(({ ref }) => ({ lastUsedAt: sql<string>`now()`, updatedAt: ref('updatedAt') }))
+    .where(({ eb, selectFrom }) =>
+      eb(
+        'id',
+        '=',
+        anyOf(
+          selectFrom('knowledge_items as i')
+            .select('i.id')
+            .where(sql<boolean>`i.id = any (${itemIds}::uuid[])`)
+            .where('i.deletedAt', 'is', null)
+            .orderBy('i.id')
+            .forNoKeyUpdate()
+            .skipLocked(),
+        ),
+      ),
+    ),
+);
+
 /** Records that items were just found by a search; an item that another transaction is changing is left to the next search. */
 export async function touchItems(tx: Pick<TenantTransaction, 'em'>, itemIds: readonly string[]): Promise<void> {
-  await change(
-    tx.em,
-    `update knowledge_items set last_used_at = now()
-      where id = any (array(select id from knowledge_items where id = any (?::uuid[]) and deleted_at is null order by id for no key update skip locked))`,
-    [itemIds],
-  );
+  await change(tx.em, touched({ itemIds }));
 }

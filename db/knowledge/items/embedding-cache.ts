@@ -92,10 +92,19 @@ export function fromHalfvec(text: string): Float32Array {
 
 /** Deletes up to `limit` cached vectors, of all organizations, that have not been used for 30 days; returns their number. */
 export function sweepUnusedEmbeddings(em: SqlEntityManager, limit: number): Promise<number> {
+  const key = ['organizationId', 'model', 'revision', 'sha256'] as const;
   return change(
     em,
-    `delete from knowledge_embedding_cache where (organization_id, model, revision, sha256) in (
-       select organization_id, model, revision, sha256 from knowledge_embedding_cache where used_at < now() - interval '30 days' limit ?)`,
-    [limit],
+    query.deleteFrom('knowledge_embedding_cache').where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple(...key),
+        'in',
+        selectFrom('knowledge_embedding_cache as c')
+          .select(['c.organizationId', 'c.model', 'c.revision', 'c.sha256'])
+          .where('c.usedAt', '<', sql<string>`now() - interval '30 days'`)
+          .limit(limit)
+          .$asTuple(...key),
+      ),
+    ),
   );
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { ActorRef } from '../../actor-ref.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -62,23 +63,65 @@ const given = {
   createdBy: 'jsonb',
 } as const satisfies Record<keyof NewItemRow, string>;
 
-const snake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const givenNames = Object.keys(given) as (keyof NewItemRow)[]; // the object's own keys
-const givenColumns = givenNames.map(snake);
-/** One text for both inserts, however many items there are: their values are arrays. */
-const insertSql = `
-  with n as (select ${givenColumns.map((name) => (name === 'tags' ? 'array(select jsonb_array_elements_text(v.tags)) as tags' : `v.${name}`)).join(', ')}
-               from unnest(${givenNames.map((name) => `?::${given[name] === 'jsonb' ? 'text' : given[name]}[]::${given[name]}[]`).join(', ')}) as v (${givenColumns.join(', ')})),
-       versions as (insert into knowledge_item_versions (item_id, version, kb_id, organization_id, workspace_id, title, content, content_hash, metadata, tags, actor, created_at)
-                    select n.id, 1, ?::uuid, ?::uuid, ?::uuid, n.title, n.content, n.content_hash, n.metadata, n.tags, n.created_by, now() from n)
-  insert into knowledge_items (${givenColumns.join(', ')}, kb_id, organization_id, workspace_id, staged_run_id, created_at, updated_at)
-  select ${givenColumns.map((name) => `n.${name}`).join(', ')}, ?::uuid, ?::uuid, ?::uuid, ?::uuid, now(), now() from n`;
-const shownSql = `${insertSql} returning ${itemColumns.map((name) => `${snake(name)} as "${name}"`).join(', ')}`;
+const placeNames = ['kbId', 'organizationId', 'workspaceId'] as const;
+const versionNames = [...placeNames, 'title', 'content', 'contentHash', 'metadata', 'tags'] as const;
+
+/** New items as one list for each column, and where they lie. */
+type NewItems = { readonly [N in keyof NewItemRow]: readonly unknown[] } & {
+  readonly kbId: string;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly stagedRunId: string | null;
+};
+
+/** The new items as a table. JSON is passed as text, and tags as JSON, because a list of lists would have to be rectangular. */
+function newRows({ kbId, organizationId, workspaceId, ...lists }: ParametersOf<NewItems>) {
+  const columns = givenNames.map((name) => sql.ref(name));
+  const values = givenNames.map((name) => {
+    const type = sql.raw(given[name]);
+    return given[name] === 'jsonb' ? sql`${lists[name]}::text[]::jsonb[]` : sql`${lists[name]}::${type}[]`;
+  });
+  const selected = givenNames.map((name) =>
+    name === 'tags' ? sql`array(select jsonb_array_elements_text(v.tags)) as tags` : sql.ref(`v.${name}`),
+  );
+  return sql<NewItemRow & Pick<KnowledgeItem, (typeof placeNames)[number]>>`(
+    select ${sql.join(selected)}, ${kbId}::uuid as kb_id, ${organizationId}::uuid as organization_id, ${workspaceId}::uuid as workspace_id
+      from unnest(${sql.join(values)}) as v (${sql.join(columns)}))`;
+}
+
+/** One text however many items there are: their values are lists. */
+function insertOf(items: ParametersOf<NewItems>) {
+  return query
+    .with('n', () => newRows(items))
+    .with('versions', (of) =>
+      of
+        .insertInto('knowledge_item_versions')
+        .columns(['itemId', 'version', ...versionNames, 'actor', 'createdAt'])
+        .expression(({ selectFrom }) =>
+          selectFrom('n')
+            .select(['n.id as itemId', sql.lit(1).as('version')])
+            .select(versionNames.map((name) => `n.${name}` as const))
+            .select(['n.createdBy as actor', sql<string>`now()`.as('createdAt')]),
+        ),
+    )
+    .insertInto('knowledge_items')
+    .columns([...givenNames, ...placeNames, 'stagedRunId', 'createdAt', 'updatedAt'])
+    .expression(({ selectFrom }) =>
+      selectFrom('n')
+        .select([...givenNames, ...placeNames].map((name) => `n.${name}` as const))
+        .select([sql<string | null>`${items.stagedRunId}::uuid`.as('stagedRunId')])
+        .select([sql<string>`now()`.as('createdAt'), sql<string>`now()`.as('updatedAt')]),
+    );
+}
+
+const insertShown = prepared((items: ParametersOf<NewItems>) => insertOf(items).returning([...itemColumns]));
+const insertHidden = prepared((items: ParametersOf<NewItems>) => insertOf(items));
 
 /** Writes items of a base, each with its first version, and returns them as views show them, in the given order. */
 export async function insertItems(tx: Pick<TenantTransaction, 'em'>, base: BasePlace, items: readonly NewItemRow[]): Promise<ItemRow[]> {
   if (items.length === 0) return [];
-  const written = await rows<ItemRow>(tx.em, shownSql, valuesOf(base, items, null));
+  const written = await rows(tx.em, insertShown(listsOf(base, items, null)));
   const order = new Map(items.map(({ id }, at) => [id, at]));
   return written.toSorted((left, right) => (order.get(left.id) ?? 0) - (order.get(right.id) ?? 0));
 }
@@ -89,15 +132,14 @@ export async function insertStagedItems(
   base: BasePlace,
   { items, runId }: { readonly items: readonly NewItemRow[]; readonly runId: string },
 ): Promise<void> {
-  if (items.length > 0) await change(tx.em, insertSql, valuesOf(base, items, runId));
+  if (items.length > 0) await change(tx.em, insertHidden(listsOf(base, items, runId)));
 }
 
-function valuesOf(base: BasePlace, items: readonly NewItemRow[], stagedRunId: string | null): unknown[] {
-  const place = [base.id, base.organizationId, base.workspaceId];
-  const values = givenNames.map((name) =>
-    items.map((item) => (given[name] === 'jsonb' && item[name] !== null ? JSON.stringify(item[name]) : item[name])),
-  );
-  return [...values, ...place, ...place, stagedRunId];
+function listsOf(base: BasePlace, items: readonly NewItemRow[], stagedRunId: string | null): NewItems {
+  const listOf = (name: keyof NewItemRow) =>
+    items.map((item) => (given[name] === 'jsonb' && item[name] !== null ? JSON.stringify(item[name]) : item[name]));
+  const lists = Object.fromEntries(givenNames.map((name) => [name, listOf(name)])) as Record<keyof NewItemRow, unknown[]>; // one for each name
+  return { ...lists, kbId: base.id, organizationId: base.organizationId, workspaceId: base.workspaceId, stagedRunId };
 }
 
 /** Keys that identify equal items: the hash of their content, or their external id. */

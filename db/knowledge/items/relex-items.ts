@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -24,15 +25,41 @@ export async function markRelexed(tx: Tx, kbId: string, limit: number): Promise<
       .forUpdate(),
   );
   if (base === null) return 0;
-  const marked = await rows<{ id: string }>(
+  const marked = await rows(
     tx.em,
-    `with next as (select id from knowledge_items where kb_id = ?::uuid and id > ?::uuid and deleted_at is null and staged_run_id is null order by id limit ? for update),
-          marked as (update knowledge_items i set index_state = 'pending', index_error = null from next where i.id = next.id and i.index_state <> 'pending')
-     select id from next order by id`,
-    [kbId, base.relexedTo, limit],
+    query
+      .with('next', (of) =>
+        of
+          .selectFrom('knowledge_items as i')
+          .where('i.kbId', '=', kbId)
+          .where('i.id', '>', base.relexedTo)
+          .where('i.deletedAt', 'is', null)
+          .where('i.stagedRunId', 'is', null)
+          .select('i.id')
+          .orderBy('i.id')
+          .limit(limit)
+          .forUpdate(),
+      )
+      .with('marked', (of) =>
+        of
+          .updateTable('knowledge_items')
+          .from('next')
+          .set(({ ref }) => ({ indexState: 'pending', indexError: null, updatedAt: ref('knowledge_items.updatedAt') }))
+          .whereRef('knowledge_items.id', '=', 'next.id')
+          .where('knowledge_items.indexState', '<>', 'pending'),
+      )
+      .selectFrom('next')
+      .select('next.id')
+      .orderBy('next.id'),
   );
   const last = marked.length === limit ? (marked.at(-1)?.id ?? null) : null;
-  await change(tx.em, 'update knowledge_bases set relexed_to = ?::uuid where id = ?::uuid', [last, kbId]);
+  await change(
+    tx.em,
+    query
+      .updateTable('knowledge_bases')
+      .set(({ ref }) => ({ relexedTo: last, updatedAt: ref('updatedAt') }))
+      .where('id', '=', kbId),
+  );
   return marked.length;
 }
 
@@ -50,25 +77,43 @@ export interface RelexedChunk {
   readonly lexLen: number;
 }
 
-interface Removed {
-  readonly lexLen: number;
-  readonly terms: Readonly<Record<string, number>>;
-}
-
 /** Replaces the lexemes of chunks and records the old ones as removed in `changes`; the caller records the new ones. */
 export async function relexChunks(tx: Tx, chunks: readonly RelexedChunk[], changes: BaseChange): Promise<void> {
   if (chunks.length === 0) return;
   const of = <K extends keyof RelexedChunk>(name: K) => chunks.map((chunk) => chunk[name]);
-  const removed = await row<Removed>(
+  const lists = sql`${of('itemId')}::uuid[], ${of('ord')}::int[], ${of('lexemes')}::text[], ${of('lexLen')}::int[]`;
+  const removed = await row(
     tx.em,
-    `with new as (select * from unnest(?::uuid[], ?::int[], ?::text[], ?::int[]) as n (item_id, ord, lexemes, lex_len)),
-          old as materialized (select c.id, c.lexemes, c.lex_len, n.lexemes::tsvector as new_lexemes, n.lex_len as new_len
-                                 from new n join knowledge_chunks c on c.item_id = n.item_id and c.ord = n.ord for update of c),
-          written as (update knowledge_chunks c set lexemes = o.new_lexemes, lex_len = o.new_len from old o where o.id = c.id),
-          counted as (select substr(l.lexeme, strpos(l.lexeme, ':') + 1) as term, count(*)::int as df
-                        from old, unnest(tsvector_to_array(old.lexemes)) as l (lexeme) group by l.lexeme)
-     select (select coalesce(sum(lex_len), 0)::int from old) as "lexLen", (select coalesce(jsonb_object_agg(term, df), '{}') from counted) as terms`,
-    [of('itemId'), of('ord'), of('lexemes'), of('lexLen')],
+    query
+      .with(
+        (cte) => cte('old').materialized(),
+        (given) =>
+          given
+            .selectFrom(sql<RelexedChunk>`unnest(${lists})`.as<'n'>(sql`n (item_id, ord, lexemes, lex_len)`))
+            .innerJoin('knowledge_chunks as c', (join) => join.onRef('c.itemId', '=', 'n.itemId').onRef('c.ord', '=', 'n.ord'))
+            .select(['c.id', 'c.lexemes', 'c.lexLen', sql<string>`n.lexemes::tsvector`.as('newLexemes'), 'n.lexLen as newLen'])
+            .forUpdate('c'),
+      )
+      .with('written', (given) =>
+        given
+          .updateTable('knowledge_chunks')
+          .from('old')
+          .set(({ ref }) => ({ lexemes: ref('old.newLexemes'), lexLen: ref('old.newLen') }))
+          .whereRef('old.id', '=', 'knowledge_chunks.id'),
+      )
+      .with('counted', (given) =>
+        given
+          .selectFrom('old')
+          .innerJoinLateral(sql<{ lexeme: string }>`unnest(tsvector_to_array(old.lexemes))`.as<'l'>(sql`l (lexeme)`), (join) =>
+            join.onTrue(),
+          )
+          .select([sql<string>`substr(l.lexeme, strpos(l.lexeme, ':') + 1)`.as('term'), sql<number>`count(*)::int`.as('df')])
+          .groupBy('l.lexeme'),
+      )
+      .selectNoFrom([
+        sql<number>`(select coalesce(sum(lex_len), 0)::int from old)`.as('lexLen'),
+        sql<Readonly<Record<string, number>>>`(select coalesce(jsonb_object_agg(term, df), '{}') from counted)`.as('terms'),
+      ]),
   );
   if (removed === null) return;
   changes.lexLen -= removed.lexLen;

@@ -40,10 +40,13 @@ export async function findGoldenItems(
   kbId: string,
   names: readonly string[],
 ): Promise<Map<string, string>> {
-  const found = await rows<{ id: string; externalId: string | null }>(
+  const found = await rows(
     tx.em,
-    `select id, external_id as "externalId" from knowledge_live_items where kb_id = ? and (id::text = any (?::text[]) or external_id = any (?::text[]))`,
-    [kbId, [...names], [...names]],
+    query
+      .selectFrom('knowledge_live_items')
+      .select(['id', 'externalId'])
+      .where('kbId', '=', kbId)
+      .where(sql<boolean>`(id::text = any (${names}::text[]) or external_id = any (${names}::text[]))`),
   );
   return new Map(found.flatMap(({ id, externalId }) => [[id, id] as const, ...(externalId === null ? [] : [[externalId, id] as const])]));
 }

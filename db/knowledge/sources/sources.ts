@@ -7,7 +7,7 @@ import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { PendingItem } from '../items/pending-items.ts';
+import { noItem } from '../items/relex-items.ts';
 import { KnowledgeSource, type KnowledgeSourceKind, type KnowledgeSourceState } from './knowledge-source.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
@@ -80,12 +80,17 @@ export function readSourceBytes(tx: Tx, attachmentId: string) {
 
 /** Returns the next staged items of a run that have chunks and wait for vectors, by id. */
 export function pendingStaged(tx: Tx, runId: string, { after, limit }: { readonly after: string | null; readonly limit: number }) {
-  return rows<PendingItem>(
+  return rows(
     tx.em,
-    `select id, title, content, pages, row_version as "rowVersion" from knowledge_items
-      where staged_run_id = ?::uuid and id > coalesce(?::uuid, '00000000-0000-0000-0000-000000000000') and index_state = 'pending' and chunk_count > 0
-      order by id limit ?`,
-    [runId, after, limit],
+    query
+      .selectFrom('knowledge_items')
+      .where('stagedRunId', '=', runId)
+      .where('id', '>', after ?? noItem)
+      .where('indexState', '=', sql.lit('pending'))
+      .where('chunkCount', '>', 0)
+      .select(['id', 'title', 'content', 'pages', 'rowVersion'])
+      .orderBy('id')
+      .limit(limit),
   );
 }
 

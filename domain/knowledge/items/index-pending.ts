@@ -1,11 +1,9 @@
 import { applyChange, countTerm, emptyChange, removeChunks, type BaseChange } from '../../../db/knowledge/bases/base-counters.ts';
 import { fromHalfvec } from '../../../db/knowledge/items/embedding-cache.ts';
+import { addVectors, chunksWithoutVector, itemsWithOtherChunks, vectorsOfItems } from '../../../db/knowledge/items/item-chunks.ts';
 import {
-  addVectors,
-  chunksWithoutVector,
   hasPendingItems,
   isReembedded,
-  itemsWithOtherChunks,
   lockUnchanged,
   markFailed,
   markReady,
@@ -15,7 +13,6 @@ import {
   setIndexColumns,
   shareBase,
   shareIndexedBase,
-  vectorsOfItems,
   type IndexedBase,
   type PendingItem,
 } from '../../../db/knowledge/items/pending-items.ts';

@@ -6,11 +6,10 @@ import {
   countStaged,
   findSuspects,
   publishStaged,
-  replacedItems,
-  settleTwins,
   softDelete,
   uncutStaged,
 } from '../../../db/knowledge/sources/staged-items.ts';
+import { replacedItems, settleTwins } from '../../../db/knowledge/sources/twins.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { endRead, type IngestAtWork } from './ingest-run.ts';
 import { requestPending } from '../items/request-pending.ts';

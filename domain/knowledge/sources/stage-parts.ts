@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { emptyChange } from '../../../db/knowledge/bases/base-counters.ts';
 import { insertStagedItems, type NewItemRow } from '../../../db/knowledge/items/insert-items.ts';
 import { shareIndexedBase, type IndexedBase } from '../../../db/knowledge/items/pending-items.ts';
-import { countFreeTwins, twinKey } from '../../../db/knowledge/sources/staged-items.ts';
+import { countFreeTwins, twinKey } from '../../../db/knowledge/sources/twins.ts';
 import type { Embedder } from '../../../ports/embeddings/index.ts';
 import type { ParsedPart } from '../../../ports/parsing/parsed.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';

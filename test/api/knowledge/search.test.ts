@@ -241,7 +241,7 @@ describe('searchKnowledgeBase', () => {
     await search(tenant.tokens.viewer, kbId, { query: 'statements' });
 
     // That items were used is noted behind the answer.
-    expect(statements.filter((sql) => sql.includes('knowledge_') && !sql.includes('last_used_at = now()'))).toHaveLength(3);
+    expect(statements.filter((sql) => sql.includes('knowledge_') && !sql.includes('"last_used_at" = now()'))).toHaveLength(3);
   });
 });
 

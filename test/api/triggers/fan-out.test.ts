@@ -302,8 +302,8 @@ test('a fan-out to a hundred triggers reads them once, and commits once a run an
   const onQuery = config.get('onQuery');
   const asked = { triggers: 0, runs: 0, transactions: 0, passes: 0 };
   config.set('onQuery', (text: string, params: readonly unknown[]) => {
-    if (/from event_triggers t\s+where t\.workspace_id/.test(text)) asked.triggers += 1;
-    if (/insert into event_matches/.test(text)) asked.runs += 1;
+    if (/jsonb_agg\(jsonb_build_object\('id', "t"\."id"/.test(text)) asked.triggers += 1;
+    if (/insert into "event_matches"/.test(text)) asked.runs += 1;
     if (/set_config\('app.org'/.test(text)) asked.transactions += 1;
     return onQuery(text, params);
   });
