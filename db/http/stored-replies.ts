@@ -3,10 +3,11 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 import type { Binding } from '../tenancy/keys/envelope.ts';
 
 /** Tables of the rows that the paths of operations with a key name, by parameter. */
-export const tablesOfPaths: Readonly<Record<string, string>> = {
+export const tablesOfPaths = {
   agent_id: 'agents',
   channel_id: 'channels',
   delivery_id: 'webhook_deliveries',
@@ -20,19 +21,22 @@ export const tablesOfPaths: Readonly<Record<string, string>> = {
   source_id: 'knowledge_sources',
   tool_id: 'tools',
   toolkit_id: 'toolkits',
-};
+} as const satisfies Readonly<Record<string, keyof Tables>>;
 
 /** Returns the workspaces of the rows that a path names. Throws 404 for a row that the caller doesn't see, as for the row itself. */
 export async function placesOfPath(em: SqlEntityManager, params: unknown): Promise<Set<string>> {
   const places = new Set<string>();
   for (const [name, id] of Object.entries(params ?? {})) {
-    const table = tablesOfPaths[name];
-    if (table === undefined) continue;
-    const found = await row<{ workspace_id: string | null }>(em, `select workspace_id from ${table} where id = ?`, [id]);
+    if (!namesRow(name)) continue;
+    const found = await row(em, query.selectFrom(tablesOfPaths[name]).select('workspaceId').where('id', '=', String(id)));
     if (!found) throw fail('not_found');
-    if (found.workspace_id !== null) places.add(found.workspace_id);
+    if (found.workspaceId !== null) places.add(found.workspaceId);
   }
   return places;
+}
+
+function namesRow(parameter: string): parameter is keyof typeof tablesOfPaths {
+  return Object.hasOwn(tablesOfPaths, parameter);
 }
 
 const heldRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>

@@ -1,33 +1,21 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { liveRunStatuses } from '../../workflows/contracts/runs/runs.ts';
+import { literals, now } from '../expressions.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
 
-/** What the database reports about itself. */
-export interface PostgresFacts {
-  readonly version: string;
-  readonly sizeBytes: number;
-  readonly connections: number;
-}
-
-export interface OutboxFacts {
-  readonly due: number;
-  readonly oldestDueAgeS: number | null;
-  readonly failing: number;
-}
-
-export interface RunFacts {
-  readonly queued: number;
-  readonly running: number;
-  readonly waiting: number;
-  readonly cancelling: number;
-}
+export type OutboxFacts = Awaited<ReturnType<typeof outboxFacts>>;
 
 /** For operators: facts of the server, no rows. */
-export async function postgresFacts(em: SqlEntityManager): Promise<PostgresFacts> {
-  const facts = await row<PostgresFacts>(
+export async function postgresFacts(em: SqlEntityManager) {
+  const facts = await row(
     em,
-    `select current_setting('server_version') as version, pg_database_size(current_database()) as "sizeBytes",
-       (select count(*) from pg_stat_activity where datname = current_database()) as connections`,
+    query.selectNoFrom([
+      sql<string>`current_setting('server_version')`.as('version'),
+      sql<number>`pg_database_size(current_database())`.as('sizeBytes'),
+      sql<number>`(select count(*) from pg_stat_activity where datname = current_database())`.as('connections'),
+    ]),
   );
   return facts ?? { version: 'unknown', sizeBytes: 0, connections: 0 };
 }
@@ -36,22 +24,35 @@ export async function postgresFacts(em: SqlEntityManager): Promise<PostgresFacts
  * Outbox rows visible to the caller that should have been sent by now, and the age of the oldest. A try moves `not_before` ahead, so while Temporal is
  * unavailable it does not show how long a row has waited.
  */
-export async function outboxFacts(em: SqlEntityManager): Promise<OutboxFacts> {
-  const facts = await row<OutboxFacts>(
+export async function outboxFacts(em: SqlEntityManager) {
+  const facts = await row(
     em,
-    `select count(*) as due, extract(epoch from now() - min(created_at))::int as "oldestDueAgeS", count(*) filter (where attempts > 0) as failing
-     from outbox where sent_at is null and (attempts > 0 or not_before <= now())`,
+    query
+      .selectFrom('outbox as m')
+      .select(({ fn, ref }) => [
+        fn.countAll<number>().as('due'),
+        sql<number | null>`extract(epoch from now() - min(${ref('m.createdAt')}))::int`.as('oldestDueAgeS'),
+        fn.countAll<number>().filterWhere('m.attempts', '>', 0).as('failing'),
+      ])
+      .where('m.sentAt', 'is', null)
+      .where(({ eb, or }) => or([eb('m.attempts', '>', 0), eb('m.notBefore', '<=', now)])),
   );
   return facts ?? { due: 0, oldestDueAgeS: null, failing: 0 };
 }
 
 /** Runs visible to the caller that have not ended, by status. */
-export async function runFacts(em: SqlEntityManager): Promise<RunFacts> {
-  const facts = await row<RunFacts>(
+export async function runFacts(em: SqlEntityManager) {
+  const facts = await row(
     em,
-    `select count(*) filter (where status = 'queued') as queued, count(*) filter (where status = 'running') as running,
-       count(*) filter (where status = 'waiting') as waiting, count(*) filter (where status = 'cancelling') as cancelling
-     from runs where status in ('queued', 'running', 'waiting', 'cancelling')`,
+    query
+      .selectFrom('runs as r')
+      .select(({ fn }) => [
+        fn.countAll<number>().filterWhere('r.status', '=', 'queued').as('queued'),
+        fn.countAll<number>().filterWhere('r.status', '=', 'running').as('running'),
+        fn.countAll<number>().filterWhere('r.status', '=', 'waiting').as('waiting'),
+        fn.countAll<number>().filterWhere('r.status', '=', 'cancelling').as('cancelling'),
+      ])
+      .where('r.status', 'in', literals(...liveRunStatuses)),
   );
   return facts ?? { queued: 0, running: 0, waiting: 0, cancelling: 0 };
 }

@@ -2,6 +2,7 @@ import { runCapKey } from '../../db/billing/budgets/cap-keys.ts';
 import { closeCap } from '../../db/billing/budgets/caps.ts';
 import type { StoredAnswer } from '../../db/code-review/findings/answers.ts';
 import { openReviewCaps, type CappedReview } from '../../db/code-review/pulls/review-caps.ts';
+import { storeReviewHead } from '../../db/code-review/pulls/review-head.ts';
 import { closeSystemStep, openSystemStep, type SystemStep } from '../../db/code-review/pulls/system-steps.ts';
 import {
   dropAnswers,
@@ -21,6 +22,11 @@ export function keepAnswer(tx: TenantTransaction, runId: string, answer: StoredA
 /** Assigns each call a step of its own, or the one that it already has if it was planned before. Steps follow each other from `firstStep`. */
 export function planSteps(tx: TenantTransaction, runId: string, planned: CallsToPlan): Promise<PlannedCallRow[]> {
   return insertSteps(tx, runId, planned);
+}
+
+/** Stores the head that a run reviews. */
+export function noteReviewHead(tx: TenantTransaction, runId: string, headSha: string): Promise<void> {
+  return storeReviewHead(tx, runId, headSha);
 }
 
 /** Opens a step that is no call of a model, again if it was open or has failed. Returns false when the run takes no more steps. */

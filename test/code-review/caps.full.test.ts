@@ -130,11 +130,11 @@ test('caps of a closed pull request and of a day that is over are closed and hol
   const yesterday = `update budget_windows set cap_key = regexp_replace(cap_key, '[^:]*$', to_char((now() at time zone 'UTC')::date - 1, 'YYYY-MM-DD')) where cap_key like 'review-day%' returning id`;
   await world.sql(yesterday);
   await sweep();
-  expect([await openCaps(), (await budgets.windows()).map(capOf)]).toEqual([
+  expect([await openCaps(), (await budgets.windows()).map(capOf).toSorted()]).toEqual([
     [],
     [
-      ['review-pr', price, '0'],
       ['review-day', price, '0'],
+      ['review-pr', price, '0'],
     ],
   ]);
 

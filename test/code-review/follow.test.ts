@@ -195,6 +195,16 @@ test('an event that comes too late changes nothing: an older head, and a push be
   expect(step).toEqual({ kind: 'reactions' });
 });
 
+test('an older event changes nothing after a newer one was applied', async () => {
+  const { pull, apply, row } = await following();
+  await pull('synchronize', { head: { ref: 'topic', sha: shaOf('b') }, updated_at: '2026-11-30T12:05:00Z' });
+  await apply();
+  await pull('synchronize', { head: { ref: 'topic', sha: shaOf('a') }, updated_at: '2026-11-30T12:00:00Z' });
+  await apply();
+
+  expect(await row()).toMatchObject({ head_sha: shaOf('b') });
+});
+
 test('closing cancels what is at work and in line; reopening reviews again', async () => {
   const { pull, apply, open, runs, works, tenant, bindingId } = await following();
   await pull('opened');

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { asTenant } from '../../activities/support/tenant.ts';
 import { keepAnswer } from '../../domain/code-review/run-work.ts';
-import { noteReviewHead } from '../../db/code-review/pulls/review-run.ts';
+import { noteReviewHead } from '../../domain/code-review/run-work.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { commentsOf } from '../../domain/code-review/pipeline/comment-text.ts';

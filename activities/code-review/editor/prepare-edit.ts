@@ -1,10 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readLedger, type LedgerRow } from '../../../db/code-review/findings/ledger.ts';
-import { noteReviewHead, type ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
+import type { ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import { maxShownBytes, type ShownFile } from '../../../domain/code-review/editor/conversation.ts';
 import type { EditStart, FindingToRepair } from '../../../domain/code-review/editor/kept.ts';
 import { editRights } from '../../../domain/code-review/editor/rules.ts';
-import { openBudgetCaps } from '../../../domain/code-review/run-work.ts';
+import { noteReviewHead, openBudgetCaps } from '../../../domain/code-review/run-work.ts';
 import { editVariables } from '../../../domain/code-review/pipeline/prompt-variables.ts';
 import { readTextAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';

@@ -1,8 +1,8 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readAnswer } from '../../../db/code-review/findings/answers.ts';
-import { keepAnswer } from '../../../domain/code-review/run-work.ts';
+import { keepAnswer, noteReviewHead } from '../../../domain/code-review/run-work.ts';
 import { readJudgedHashes, readLedger, type LedgerRow } from '../../../db/code-review/findings/ledger.ts';
-import { noteReviewHead, readReviewRun, type ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
+import { readReviewRun, type ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import type { ReviewMaterial } from '../../../domain/code-review/pipeline/material.ts';
 import { packMaterial } from '../../../domain/code-review/pipeline/pack-material.ts';
 import { createReviewWork } from '../../../ports/diff/review-work.ts';

@@ -1,78 +1,114 @@
-import type { InstallationState } from '../../../workflows/contracts/review/pull-requests.ts';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { liveRunStatuses } from '../../../workflows/contracts/runs/runs.ts';
+import { literals, now } from '../../expressions.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { QueuedEvent } from '../pulls/pulls.ts';
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { selectQueued, type QueuedEvent } from '../pulls/pulls.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
+/** A binding as its events find it. */
+export type LiveBinding = NonNullable<Awaited<ReturnType<typeof liveBinding>>>;
 /** What the host reports about a binding. */
-export interface BindingEventState {
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly installationState: InstallationState;
-  readonly repoFullName: string;
-}
+export type BindingEventState = Pick<LiveBinding, 'organizationId' | 'workspaceId' | 'installationState' | 'repoFullName'>;
+
+const lockedBinding = prepared(({ bindingId }: ParametersOf<{ readonly bindingId: string }>) =>
+  query
+    .selectFrom('repo_bindings as b')
+    .select(['b.id', 'b.organizationId', 'b.workspaceId', 'b.installationState', 'b.repoFullName', 'b.repoId'])
+    .select(({ and, eb, ref }) =>
+      and([eb('b.deletedAt', 'is', null), ref('b.isActive')])
+        .$castTo<boolean>()
+        .as('isReviewable'),
+    )
+    .where('b.id', '=', bindingId)
+    .forUpdate(),
+);
 
 /** Returns a binding, locked, even if it is deleted; null when there is none in the transaction's tenant. */
-export function liveBinding(
-  tx: Tx,
-  bindingId: string,
-): Promise<(BindingEventState & { readonly id: string; readonly repoId: number; readonly isReviewable: boolean }) | null> {
-  return row(
-    tx.em,
-    `select b.id, b.organization_id as "organizationId", b.workspace_id as "workspaceId", b.installation_state as "installationState",
-            b.repo_full_name as "repoFullName", b.repo_id::float8 as "repoId", b.deleted_at is null and b.is_active as "isReviewable"
-       from repo_bindings b where b.id = ? for update`,
-    [bindingId],
-  );
+export function liveBinding(tx: Tx, bindingId: string) {
+  return row(tx.em, lockedBinding({ bindingId }));
 }
+
+const queuedOfBinding = prepared(({ bindingId, limit }: ParametersOf<{ readonly bindingId: string; readonly limit: number }>) =>
+  selectQueued(bindingId).where('e.pullNumber', 'is', null).limit(limit),
+);
 
 /** Returns queued events of a binding that concern none of its pull requests, in order. */
 export function queuedBindingEvents(tx: Tx, bindingId: string, limit: number): Promise<QueuedEvent[]> {
-  return rows<QueuedEvent>(
-    tx.em,
-    `select e.id, e.event, e.action, e.facts from review_events e
-      where e.binding_id = ? and e.pull_number is null and e.state = 'queued' order by e.id limit ?`,
-    [bindingId, limit],
-  );
+  return rows(tx.em, queuedOfBinding({ bindingId, limit }));
 }
 
+type StoredState = Pick<BindingEventState, 'installationState' | 'repoFullName'> & { readonly bindingId: string; readonly repoKey: string };
+
+const storingState = prepared(({ bindingId, installationState, repoFullName, repoKey }: ParametersOf<StoredState>) =>
+  query
+    .updateTable('repo_bindings')
+    .from(({ exists, selectFrom }) =>
+      query
+        .selectNoFrom(
+          exists(
+            selectFrom('repo_bindings as o')
+              .innerJoin('repo_bindings as b', 'b.workspaceId', 'o.workspaceId')
+              .select('o.id')
+              .where('b.id', '=', bindingId)
+              .whereRef('o.id', '<>', 'b.id')
+              .where('o.repoKey', '=', repoKey)
+              .where('o.deletedAt', 'is', null),
+          ).as('isTaken'),
+        )
+        .as('t'),
+    )
+    .set(({ eb, ref }) => ({
+      installationState,
+      version: eb('version', '+', 1),
+      updatedAt: now,
+      repoFullName: sql<string>`case when ${ref('t.isTaken')} then ${ref('repo_bindings.repoFullName')} else ${repoFullName} end`,
+      repoKey: sql<string>`case when ${ref('t.isTaken')} then ${ref('repo_bindings.repoKey')} else ${repoKey} end`,
+    }))
+    .where('repo_bindings.id', '=', bindingId),
+);
+
 /** Stores what the host reports. A name that another binding of the workspace has by now stays with that one. */
-export async function storeBindingState(
-  tx: Tx,
-  bindingId: string,
-  { installationState, repoFullName, repoKey }: BindingEventState & { readonly repoKey: string },
-): Promise<void> {
-  await change(
-    tx.em,
-    `update repo_bindings b set installation_state = ?, version = version + 1, updated_at = now(),
-            repo_full_name = case when t.is_taken then b.repo_full_name else ? end, repo_key = case when t.is_taken then b.repo_key else ? end
-       from (select exists (select from repo_bindings o join repo_bindings b on b.id = ?::uuid
-               where o.workspace_id = b.workspace_id and o.id <> b.id and o.repo_key = ? and o.deleted_at is null) as is_taken) t
-      where b.id = ?::uuid`,
-    [installationState, repoFullName, repoKey, bindingId, repoKey, bindingId],
-  );
+export async function storeBindingState(tx: Tx, bindingId: string, state: Omit<StoredState, 'bindingId'>): Promise<void> {
+  const { installationState, repoFullName, repoKey } = state;
+  await change(tx.em, storingState({ bindingId, installationState, repoFullName, repoKey }));
 }
+
+const openPullsOf = prepared(({ bindingId, limit }: ParametersOf<{ readonly bindingId: string; readonly limit: number }>) =>
+  query
+    .selectFrom('review_pull_requests as p')
+    .select('p.pullNumber')
+    .where('p.bindingId', '=', bindingId)
+    .where(({ eb, exists, or, selectFrom }) =>
+      or([
+        eb('p.dueAt', 'is not', null),
+        exists(
+          selectFrom('runs as r')
+            .select('r.id')
+            .whereRef('r.reviewPullRequestId', '=', 'p.id')
+            .where('r.status', 'in', literals(...liveRunStatuses)),
+        ),
+      ]),
+    )
+    .orderBy('p.pullNumber')
+    .limit(limit),
+);
 
 /** Returns the numbers of the pull requests of a binding that have something due or a run at work. */
 export async function openPulls(tx: Tx, bindingId: string, limit: number): Promise<number[]> {
-  const found = await rows<{ pull_number: number }>(
-    tx.em,
-    `select p.pull_number from review_pull_requests p
-      where p.binding_id = ? and (p.due_at is not null or exists (
-        select from runs r where r.review_pull_request_id = p.id and r.status in ('queued', 'running', 'waiting', 'cancelling')))
-      order by p.pull_number limit ?`,
-    [bindingId, limit],
-  );
-  return found.map((pull) => pull.pull_number);
+  return (await rows(tx.em, openPullsOf({ bindingId, limit }))).map(({ pullNumber }) => pullNumber);
 }
 
 /** Deletes at most `limit` events older than 90 days; returns how many. Sweeper's pool. */
 export function eraseReviewEvents(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(
-    em,
-    "delete from review_events where ctid = any (array(select x.ctid from review_events x where x.created_at < now() - interval '90 days' limit ?))",
-    [limit],
-  );
+  const old = query
+    .selectFrom('review_events as x')
+    .select(sql`x.ctid`.as('ctid'))
+    .where('x.createdAt', '<', sql<string>`now() - interval '90 days'`)
+    .limit(limit);
+  return change(em, query.deleteFrom('review_events').where(sql<boolean>`ctid = any (array${old})`));
 }

@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import type { Condition } from '../../condition.ts';
+import { anyId } from '../../expressions.ts';
 import { preparedList } from '../../page-query.ts';
 import type { PageRequest } from '../../page.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { visibleToSql, seen, visibleTo, type Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
-import type { GitInstallation } from '../../tenancy/organizations/organization-settings.entity.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { usableIn, type Place } from '../../usable-in.ts';
 import { RepoBinding } from './repo-binding.entity.ts';
 
 /** A binding as it is read. */
@@ -23,10 +24,7 @@ export interface BindingFilters {
 }
 
 /** The tenant of a binding. */
-export interface BindingPlace {
-  readonly organizationId: string;
-  readonly workspaceId: string;
-}
+export type BindingPlace = Place;
 
 function selectBindings(visible: Condition) {
   return query
@@ -69,36 +67,46 @@ export function listBindingRows(ctx: Scoped, filters: BindingFilters, page: Page
   return bindingList(ctx.em, { ...filters, visible: visibleTo(ctx, RepoBinding, 'b') }, page);
 }
 
+const usableAmong = prepared(({ agentIds, usable }: ParametersOf<{ readonly agentIds: readonly string[]; readonly usable: Condition }>) =>
+  query
+    .selectFrom('agents as a')
+    .select('a.id')
+    .where('a.id', '=', anyId(agentIds))
+    .where('a.deletedAt', 'is', null)
+    .where('a.isActive', '=', sql.lit(true))
+    .where(usable),
+);
+
 /** Returns those of the given agents that exist, are active, and may run in the workspace. */
 export async function usableAgents(
   tx: Pick<TenantTransaction, 'em'>,
   agentIds: readonly string[],
-  { organizationId, workspaceId }: BindingPlace,
+  place: BindingPlace,
 ): Promise<ReadonlySet<string>> {
   if (agentIds.length === 0) return new Set();
-  const found = await rows<{ id: string }>(
-    tx.em,
-    `select a.id from agents a where a.id = any (?::uuid[]) and a.deleted_at is null and a.is_active
-        and (a.scope = 'platform' or (a.organization_id = ?::uuid and (a.workspace_id is null or a.workspace_id = ?::uuid)))`,
-    [[...agentIds], organizationId, workspaceId],
-  );
+  const found = await rows(tx.em, usableAmong({ agentIds, usable: usableIn(place, 'a') }));
   return new Set(found.map(({ id }) => id));
 }
 
+const usableSandbox = prepared(({ toolId, usable }: ParametersOf<{ readonly toolId: string; readonly usable: Condition }>) =>
+  query
+    .selectFrom('tools as t')
+    .select('t.id')
+    .where('t.id', '=', toolId)
+    .where('t.deletedAt', 'is', null)
+    .where('t.isActive', '=', sql.lit(true))
+    .where('t.kind', '=', 'code_exec')
+    .where(usable),
+);
+
 /** Whether a tool runs code and may be used in the workspace. */
-export async function isUsableSandbox(
-  tx: Pick<TenantTransaction, 'em'>,
-  toolId: string,
-  { organizationId, workspaceId }: BindingPlace,
-): Promise<boolean> {
-  const found = await row<{ id: string }>(
-    tx.em,
-    `select t.id from tools t where t.id = ? and t.deleted_at is null and t.is_active and t.kind = 'code_exec'
-        and (t.scope = 'platform' or (t.organization_id = ?::uuid and (t.workspace_id is null or t.workspace_id = ?::uuid)))`,
-    [toolId, organizationId, workspaceId],
-  );
-  return found !== null;
+export async function isUsableSandbox(tx: Pick<TenantTransaction, 'em'>, toolId: string, place: BindingPlace): Promise<boolean> {
+  return (await row(tx.em, usableSandbox({ toolId, usable: usableIn(place, 't') }))) !== null;
 }
+
+const listedInstallations = prepared(({ organizationId }: ParametersOf<{ readonly organizationId: string }>) =>
+  query.selectFrom('organization_settings as s').select('s.gitInstallations').where('s.organizationId', '=', organizationId),
+);
 
 /** Whether an operator has listed the installation for the workspace. */
 export async function isListedInstallation(
@@ -106,11 +114,7 @@ export async function isListedInstallation(
   { organizationId, workspaceId }: BindingPlace,
   installationId: number,
 ): Promise<boolean> {
-  const settings = await row<{ git_installations: readonly GitInstallation[] }>(
-    tx.em,
-    'select s.git_installations from organization_settings s where s.organization_id = ?',
-    [organizationId],
-  );
-  const listed = settings?.git_installations ?? [];
+  const settings = await row(tx.em, listedInstallations({ organizationId }));
+  const listed = settings?.gitInstallations ?? [];
   return listed.some((one) => one.installation_id === installationId && one.workspace_id === workspaceId);
 }

@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ReviewFacts } from '../pulls/facts.ts';
@@ -19,6 +22,7 @@ export interface HandedEvent {
   readonly binding_message: object;
 }
 
+// The text is that of the definer function, too.
 const ownSql = `${handOverSql('?::jsonb', "b.app_kind = 'workspace' and b.workspace_id = ?::uuid")} returning id`;
 
 /** Hands an event over to the bindings of a workspace that its own App reaches. One statement; returns the number of messages to be sent. */
@@ -26,9 +30,13 @@ export async function handOverToWorkspace(tx: TenantTransaction, event: HandedEv
   return sent(tx, await rows<{ id: string }>(tx.em, ownSql, [JSON.stringify(event), workspaceId]));
 }
 
+const handingToAll = prepared(({ event }: ParametersOf<{ readonly event: string }>) =>
+  query.selectFrom(sql<{ id: string }>`gate_review_event(${event}::jsonb)`.as<'message'>(sql`message (id)`)).select('message.id'),
+);
+
 /** Hands an event over to the bindings that the deployment's App reaches, in any tenant. One statement; returns the number of messages to be sent. */
 export async function handOverToAll(tx: TenantTransaction, event: HandedEvent): Promise<number> {
-  return sent(tx, await rows<{ id: string }>(tx.em, 'select id from gate_review_event(?::jsonb) as id', [JSON.stringify(event)]));
+  return sent(tx, await rows(tx.em, handingToAll({ event: JSON.stringify(event) })));
 }
 
 function sent(tx: TenantTransaction, messages: readonly { readonly id: string }[]): number {

@@ -1,22 +1,47 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type NotNull, sql } from 'kysely';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 
 /** A workspace whose own App reviews repositories. Sweeper's pool, like everything here. */
-export interface AppWorkspace {
-  readonly organizationId: string;
-  readonly workspaceId: string;
-}
+export type AppWorkspace = Awaited<ReturnType<typeof workspacesWithApps>>[number];
+
+/** Less than any id. */
+const noId = '00000000-0000-0000-0000-000000000000';
 
 /** Returns workspaces that reach a repository through their own App, and accept its deliveries. */
-export function workspacesWithApps(em: SqlEntityManager, after: string | null, limit: number): Promise<AppWorkspace[]> {
-  return rows<AppWorkspace>(
+export function workspacesWithApps(em: SqlEntityManager, after: string | null, limit: number) {
+  return rows(
     em,
-    `select w.organization_id as "organizationId", w.id as "workspaceId" from workspaces w join organizations o on o.id = w.organization_id
-      where w.is_active and o.status = 'active' and w.id > coalesce(?::uuid, '00000000-0000-0000-0000-000000000000')
-        and exists (select from repo_bindings b where b.workspace_id = w.id and b.app_kind = 'workspace' and b.is_active and b.deleted_at is null)
-        and exists (select from webhook_endpoints e where e.workspace_id = w.id and e.event_kind = 'github' and e.is_active and e.deleted_at is null)
-      order by w.id limit ?`,
-    [after, limit],
+    query
+      .selectFrom('workspaces as w')
+      .innerJoin('organizations as o', 'o.id', 'w.organizationId')
+      .select(['w.organizationId', 'w.id as workspaceId'])
+      .where('w.isActive', '=', sql.lit(true))
+      .where('o.status', '=', 'active')
+      .where('w.id', '>', after ?? noId)
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('repo_bindings as b')
+            .select('b.id')
+            .whereRef('b.workspaceId', '=', 'w.id')
+            .where('b.appKind', '=', 'workspace')
+            .where('b.isActive', '=', sql.lit(true))
+            .where('b.deletedAt', 'is', null),
+        ),
+      )
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('webhook_endpoints as e')
+            .select('e.id')
+            .whereRef('e.workspaceId', '=', 'w.id')
+            .where('e.eventKind', '=', 'github')
+            .where('e.isActive', '=', sql.lit(true))
+            .where('e.deletedAt', 'is', null),
+        ),
+      )
+      .orderBy('w.id')
+      .limit(limit),
   );
 }
 
@@ -27,50 +52,54 @@ export async function takenDeliveries(
   workspaceId: string | null,
 ): Promise<ReadonlySet<string>> {
   if (guids.length === 0) return new Set();
-  const found = await rows<{ guid: string }>(
-    em,
-    `select d.delivery_key as guid from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
-      where e.event_kind = 'github' and (?::uuid is null or e.workspace_id = ?::uuid) and d.status = 'published'
-        and d.received_at > now() - interval '4 days' and d.delivery_key = any (?::text[])`,
-    [workspaceId, workspaceId, [...guids]],
-  );
+  const taken = query
+    .selectFrom('webhook_endpoints as e')
+    .innerJoin('webhook_deliveries as d', 'd.endpointId', 'e.id')
+    .select('d.deliveryKey as guid')
+    .where('e.eventKind', '=', 'github')
+    .where('d.status', '=', 'published')
+    .where('d.receivedAt', '>', sql<string>`now() - interval '4 days'`)
+    .where('d.deliveryKey', '=', sql<string>`any(${[...guids]}::text[])`)
+    // It is one of the given ones.
+    .$narrowType<{ guid: NotNull }>();
+  const found = await rows(em, workspaceId === null ? taken : taken.where('e.workspaceId', '=', workspaceId));
   return new Set(found.map(({ guid }) => guid));
 }
 
 /** A pull request that has work to do. */
-export interface LostPull {
-  readonly bindingId: string;
-  readonly pullNumber: number;
-  readonly organizationId: string;
-  readonly workspaceId: string;
-}
+export type LostPull = Awaited<ReturnType<typeof lostPulls>>[number];
+
+const anHourAgo = sql<string>`now() - interval '1 hour'`;
+const queuedEvents = query.selectFrom('review_events as e').where('e.state', '=', sql.lit('queued')).where('e.createdAt', '<', anHourAgo);
 
 /** Returns pull requests with an event or command that has waited for an hour, or a review due for as long, that no workflow has taken. */
-export function lostPulls(em: SqlEntityManager, limit: number): Promise<LostPull[]> {
-  return rows<LostPull>(
+export function lostPulls(em: SqlEntityManager, limit: number) {
+  const ofEvents = queuedEvents
+    .select(['e.bindingId', 'e.pullNumber', 'e.organizationId', 'e.workspaceId'])
+    .where('e.pullNumber', 'is not', null)
+    .$narrowType<{ pullNumber: NotNull }>();
+  const due = query
+    .selectFrom('review_pull_requests as p')
+    .select(['p.bindingId', 'p.pullNumber', 'p.organizationId', 'p.workspaceId'])
+    .where('p.dueAt', '<', anHourAgo);
+  const ofCommands = query
+    .selectFrom('review_commands as c')
+    .innerJoin('review_pull_requests as p', 'p.id', 'c.pullRequestId')
+    .select(['p.bindingId', 'p.pullNumber', 'p.organizationId', 'p.workspaceId'])
+    .where('c.state', '=', sql.lit('queued'))
+    .where('c.createdAt', '<', anHourAgo);
+  return rows(
     em,
-    `select distinct x.binding_id as "bindingId", x.pull_number as "pullNumber", x.organization_id as "organizationId", x.workspace_id as "workspaceId" from (
-       select e.binding_id, e.pull_number, e.organization_id, e.workspace_id from review_events e
-        where e.state = 'queued' and e.pull_number is not null and e.created_at < now() - interval '1 hour'
-       union all
-       select p.binding_id, p.pull_number, p.organization_id, p.workspace_id from review_pull_requests p where p.due_at < now() - interval '1 hour'
-       union all
-       select p.binding_id, p.pull_number, p.organization_id, p.workspace_id from review_commands c join review_pull_requests p on p.id = c.pull_request_id
-        where c.state = 'queued' and c.created_at < now() - interval '1 hour') x
-      limit ?`,
-    [limit],
+    query
+      .selectFrom(ofEvents.unionAll(due).unionAll(ofCommands).as('x'))
+      .select(['x.bindingId', 'x.pullNumber', 'x.organizationId', 'x.workspaceId'])
+      .distinct()
+      .limit(limit),
   );
 }
 
 /** Returns bindings with a report that has waited for an hour. */
-export function lostBindings(
-  em: SqlEntityManager,
-  limit: number,
-): Promise<{ readonly id: string; readonly organizationId: string; readonly workspaceId: string }[]> {
-  return rows(
-    em,
-    `select distinct e.binding_id as id, e.organization_id as "organizationId", e.workspace_id as "workspaceId" from review_events e
-      where e.state = 'queued' and e.pull_number is null and e.created_at < now() - interval '1 hour' limit ?`,
-    [limit],
-  );
+export function lostBindings(em: SqlEntityManager, limit: number) {
+  const ofBindings = queuedEvents.select(['e.bindingId as id', 'e.organizationId', 'e.workspaceId']).where('e.pullNumber', 'is', null);
+  return rows(em, ofBindings.distinct().limit(limit));
 }

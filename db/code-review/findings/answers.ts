@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -8,24 +11,46 @@ export interface StoredAnswer {
   readonly answer: unknown;
 }
 
+/** Names the result of a stage of a run. */
+export interface AnswerKey {
+  readonly runId: string;
+  readonly stage: string;
+  readonly ordinal: number;
+}
+
+/** Selects the result of a stage of a run. */
+export function selectAnswer({ runId, stage, ordinal }: ParametersOf<AnswerKey>) {
+  return query
+    .selectFrom('review_answers as a')
+    .select('a.answer')
+    .where('a.runId', '=', runId)
+    .where('a.stage', '=', stage)
+    .where('a.ordinal', '=', ordinal);
+}
+
+const answerOf = prepared((key: ParametersOf<AnswerKey>) => selectAnswer(key));
+
 /** Returns the result of a stage of a run, or null when there is none yet. */
 export async function readAnswer(
   tx: Pick<TenantTransaction, 'em'>,
   runId: string,
   { stage, ordinal }: Omit<StoredAnswer, 'answer'>,
 ): Promise<unknown> {
-  const found = await row<{ answer: unknown }>(tx.em, 'select answer from review_answers where run_id = ? and stage = ? and ordinal = ?', [
-    runId,
-    stage,
-    ordinal,
-  ]);
+  const found = await row(tx.em, answerOf({ runId, stage, ordinal }));
   return found?.answer ?? null;
 }
 
+const answersOf = prepared(({ runId, stages }: ParametersOf<{ readonly runId: string; readonly stages: readonly string[] }>) =>
+  query
+    .selectFrom('review_answers as a')
+    .select(['a.stage', 'a.ordinal', 'a.answer'])
+    .where('a.runId', '=', runId)
+    .where('a.stage', '=', sql<string>`any(${stages}::text[])`)
+    .orderBy('a.stage')
+    .orderBy('a.ordinal'),
+);
+
 /** Returns the results of some stages of a run, by stage and ordinal. */
 export function readAnswers(tx: Pick<TenantTransaction, 'em'>, runId: string, stages: readonly string[]): Promise<StoredAnswer[]> {
-  return rows(tx.em, 'select stage, ordinal, answer from review_answers where run_id = ? and stage = any (?) order by stage, ordinal', [
-    runId,
-    [...stages],
-  ]);
+  return rows(tx.em, answersOf({ runId, stages: [...stages] }));
 }

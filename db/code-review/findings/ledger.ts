@@ -1,49 +1,34 @@
-import type { FindingCategory, FindingState, Placement, Severity } from '../../../workflows/contracts/review/code-review.ts';
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** A finding of a pull request's ledger. */
-export interface LedgerRow {
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly ruleId: string | null;
-  readonly category: FindingCategory;
-  readonly severity: Severity;
-  readonly confidence: number;
-  readonly path: string;
-  readonly side: 'LEFT' | 'RIGHT';
-  readonly startLine: number;
-  readonly endLine: number;
-  readonly title: string;
-  readonly scenario: string;
-  readonly evidence: string;
-  readonly suggestion: string | null;
-  readonly state: FindingState;
-  readonly placement: Placement;
-  readonly commentId: number | null;
-  readonly alsoAt: readonly { readonly path: string; readonly line: number }[];
-  readonly firstHeadSha: string;
-  readonly lastHeadSha: string;
-}
+export type LedgerRow = Awaited<ReturnType<typeof readLedger>>[number];
+
+const ledgerOf = prepared(({ pullRequestId }: ParametersOf<{ readonly pullRequestId: string }>) =>
+  query
+    .selectFrom('review_findings as f')
+    .select(['f.id', 'f.fingerprint', 'f.ruleId', 'f.category', 'f.severity', 'f.path', 'f.side', 'f.startLine', 'f.endLine'])
+    .select(({ ref }) => sql<number>`${ref('f.confidence')}::float8`.as('confidence'))
+    .select(['f.title', 'f.scenario', 'f.evidence', 'f.suggestion', 'f.state', 'f.placement', 'f.commentId', 'f.alsoAt'])
+    .select(['f.firstHeadSha', 'f.lastHeadSha'])
+    .where('f.pullRequestId', '=', pullRequestId)
+    .orderBy('f.id'),
+);
 
 /** Returns all findings of a pull request, oldest first. */
-export function readLedger(tx: Pick<TenantTransaction, 'em'>, pullRequestId: string): Promise<LedgerRow[]> {
-  return rows<LedgerRow>(
-    tx.em,
-    `select f.id, f.fingerprint, f.rule_id as "ruleId", f.category, f.severity, f.confidence::float8 as confidence, f.path, f.side, f.start_line as "startLine",
-            f.end_line as "endLine", f.title, f.scenario, f.evidence, f.suggestion, f.state, f.placement, f.comment_id::float8 as "commentId", f.also_at as "alsoAt",
-            f.first_head_sha as "firstHeadSha", f.last_head_sha as "lastHeadSha"
-       from review_findings f where f.pull_request_id = ? order by f.id`,
-    [pullRequestId],
-  );
+export function readLedger(tx: Pick<TenantTransaction, 'em'>, pullRequestId: string) {
+  return rows(tx.em, ledgerOf({ pullRequestId }));
 }
+
+const judgedFiles = prepared(({ pullRequestId }: ParametersOf<{ readonly pullRequestId: string }>) =>
+  query.selectFrom('review_files as f').select(['f.path', 'f.hunkHashes']).where('f.pullRequestId', '=', pullRequestId),
+);
 
 /** Returns, by path, the hashes of the hunks that the last review judged. */
 export async function readJudgedHashes(tx: Pick<TenantTransaction, 'em'>, pullRequestId: string): Promise<Map<string, string[]>> {
-  const found = await rows<{ path: string; hashes: string[] }>(
-    tx.em,
-    'select path, hunk_hashes as hashes from review_files where pull_request_id = ?',
-    [pullRequestId],
-  );
-  return new Map(found.map(({ path, hashes }) => [path, hashes]));
+  const found = await rows(tx.em, judgedFiles({ pullRequestId }));
+  return new Map(found.map(({ path, hunkHashes }) => [path, hunkHashes]));
 }

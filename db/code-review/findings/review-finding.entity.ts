@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { findingStates, placements, severities } from '../../../workflows/contracts/review/code-review.ts';
+import { findingStates, placements, severities, type FindingCategory } from '../../../workflows/contracts/review/code-review.ts';
 import { bigintColumn, createdAtColumn, decimalColumn, idColumn, jsonColumn, updatedAtColumn, uuidColumn } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
@@ -22,7 +22,7 @@ const schema = defineEntity({
     pullRequestId: uuidColumn(),
     fingerprint: p.text(),
     ruleId: p.text().strictNullable(),
-    category: p.text(),
+    category: p.text().$type<FindingCategory>(),
     severity: p.enum(severities),
     confidence: decimalColumn(7, 6),
     path: p.text(),
@@ -39,7 +39,7 @@ const schema = defineEntity({
     commentId: bigintColumn().strictNullable(),
     /** The host's node id of its thread. */
     threadId: p.text().strictNullable(),
-    alsoAt: jsonColumn<{ path: string; line: number }[]>(() => []),
+    alsoAt: jsonColumn<readonly { readonly path: string; readonly line: number }[]>(() => []),
     firstRunId: uuidColumn(),
     firstHeadSha: p.text(),
     lastHeadSha: p.text(),

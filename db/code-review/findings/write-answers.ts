@@ -1,20 +1,45 @@
+import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
-import { row, rows } from '../../sql.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { StoredAnswer } from './answers.ts';
+import { selectAnswer, type AnswerKey, type StoredAnswer } from './answers.ts';
+
+/** `answer` is JSON. */
+type NewAnswer = AnswerKey & { readonly id: string; readonly answer: string };
+
+const keeping = prepared(({ id, answer, ...key }: ParametersOf<NewAnswer>) =>
+  query
+    .with('made', () =>
+      insertFrom(
+        'review_answers',
+        query.selectFrom('runs as r').where('r.id', '=', key.runId).where('r.deletedAt', 'is', null),
+        ({ ref }) => ({
+          id: sql<string>`${id}::uuid`,
+          organizationId: ref('r.organizationId'),
+          workspaceId: ref('r.workspaceId'),
+          runId: ref('r.id'),
+          stage: sql<string>`${key.stage}::text`,
+          ordinal: sql<number>`${key.ordinal}::int`,
+          answer: sql<unknown>`${answer}::jsonb`,
+          createdAt: now,
+        }),
+      )
+        .onConflict((conflict) => conflict.columns(['runId', 'stage', 'ordinal']).doNothing())
+        .returning('answer'),
+    )
+    .selectFrom('made')
+    .select('made.answer')
+    .unionAll(selectAnswer(key))
+    .limit(1),
+);
 
 /** Stores the result of a stage; the first stored result stays. Returns the stored result. */
 export async function insertAnswer(tx: TenantTransaction, runId: string, { stage, ordinal, answer }: StoredAnswer): Promise<unknown> {
-  const kept = await row<{ answer: unknown }>(
-    tx.em,
-    `with made as (
-       insert into review_answers (id, organization_id, workspace_id, run_id, stage, ordinal, answer, created_at)
-       select ?, r.organization_id, r.workspace_id, r.id, ?, ?, ?::jsonb, now() from runs r where r.id = ? and r.deleted_at is null
-       on conflict (run_id, stage, ordinal) do nothing returning answer)
-     select answer from made union all
-     select a.answer from review_answers a where a.run_id = ? and a.stage = ? and a.ordinal = ? limit 1`,
-    [newId(), stage, ordinal, JSON.stringify(answer), runId, runId, stage, ordinal],
-  );
+  const kept = await row(tx.em, keeping({ id: newId(), runId, stage, ordinal, answer: JSON.stringify(answer) }));
   return kept?.answer ?? answer;
 }
 
@@ -27,22 +52,34 @@ export interface PlannedCallRow {
 
 /** Calls that need steps, and the first step that is free for calls. */
 export interface CallsToPlan {
-  readonly calls: readonly { readonly stage: string; readonly ordinal: number }[];
+  readonly calls: readonly PlannedCall[];
   readonly firstStep: number;
 }
 
+type PlannedCall = Pick<PlannedCallRow, 'stage' | 'ordinal'>;
+
+const lockedRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query.selectFrom('runs').select('id').where('id', '=', runId).forNoKeyUpdate(),
+);
+
+const plannedCalls = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('review_answers as a')
+    // Written only by insertSteps.
+    .select(({ ref }) => ['a.ordinal as step', ref('a.answer').$castTo<PlannedCall>().as('call')])
+    .where('a.runId', '=', runId)
+    .where('a.stage', '=', 'step')
+    .orderBy('a.ordinal'),
+);
+
 /** Assigns each of the calls its own step, the existing one if it was planned before. Steps are consecutive from `firstStep`. */
 export async function insertSteps(tx: TenantTransaction, runId: string, { calls, firstStep }: CallsToPlan): Promise<PlannedCallRow[]> {
-  await row(tx.em, 'select id from runs where id = ? for no key update', [runId]);
-  const planned = await rows<{ step: number; answer: { stage: string; ordinal: number } }>(
-    tx.em,
-    `select ordinal as step, answer from review_answers where run_id = ? and stage = 'step' order by ordinal`,
-    [runId],
-  );
+  await row(tx.em, lockedRun({ runId }));
+  const planned = await rows(tx.em, plannedCalls({ runId }));
   let next = Math.max(firstStep, ...planned.map(({ step }) => step + 1));
   const result: PlannedCallRow[] = [];
   for (const { stage, ordinal } of calls) {
-    const known = planned.find(({ answer }) => answer.stage === stage && answer.ordinal === ordinal);
+    const known = planned.find(({ call }) => call.stage === stage && call.ordinal === ordinal);
     const step = known?.step ?? next++;
     if (known === undefined) await insertAnswer(tx, runId, { stage: 'step', ordinal: step, answer: { stage, ordinal } });
     result.push({ stage, ordinal, step });
@@ -50,7 +87,11 @@ export async function insertSteps(tx: TenantTransaction, runId: string, { calls,
   return result;
 }
 
+const dropping = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query.deleteFrom('review_answers').where('runId', '=', runId),
+);
+
 /** Deletes what was stored for a run that has ended. */
 export async function dropAnswers(tx: TenantTransaction, runId: string): Promise<void> {
-  await rows(tx.em, 'delete from review_answers where run_id = ?', [runId]);
+  await change(tx.em, dropping({ runId }));
 }

@@ -1,12 +1,23 @@
+import { sql } from 'kysely';
 import type { FindingState } from '../../../workflows/contracts/review/code-review.ts';
+import { anyId, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
-import { row, rows } from '../../sql.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { recordset, recordsetText } from '../../recordset.ts';
+import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { insertFindings, type NewFinding, type NewFindings } from './insert-findings.ts';
 import type { LedgerRow } from './ledger.ts';
+
+const lockedPull = prepared(({ pullRequestId }: ParametersOf<{ readonly pullRequestId: string }>) =>
+  query.selectFrom('review_pull_requests').select('id').where('id', '=', pullRequestId).forNoKeyUpdate(),
+);
 
 /** Locks the row of a pull request; every writer of its ledger locks it before anything else. */
 export async function lockPullRow(tx: TenantTransaction, pullRequestId: string): Promise<void> {
-  await row(tx.em, 'select id from review_pull_requests where id = ? for no key update', [pullRequestId]);
+  await row(tx.em, lockedPull({ pullRequestId }));
 }
 
 /** A finding as a review leaves it. */
@@ -24,44 +35,74 @@ export interface ReviewToKeep {
   readonly outdated: readonly string[];
 }
 
+const keeping = prepared((made: ParametersOf<NewFindings>) =>
+  insertFindings(made).onConflict((conflict) =>
+    conflict.columns(['pullRequestId', 'fingerprint']).doUpdateSet(({ case: choose, ref }) => ({
+      state: choose()
+        .when('review_findings.state', '=', 'dismissed')
+        .then(ref('review_findings.state'))
+        .else(sql.lit<FindingState>('open'))
+        .end(),
+      lastHeadSha: ref('excluded.lastHeadSha'),
+      path: ref('excluded.path'),
+      startLine: ref('excluded.startLine'),
+      endLine: ref('excluded.endLine'),
+      alsoAt: ref('excluded.alsoAt'),
+      placement: choose()
+        .when('review_findings.commentId', 'is', null)
+        .then(ref('excluded.placement'))
+        .else(ref('review_findings.placement'))
+        .end(),
+      updatedAt: now,
+    })),
+  ),
+);
+
 /**
  * Stores findings of a review: new ones are open; recurring ones are open again. An existing finding keeps its comment and the run that found it first, and one
  * that a person dismissed meanwhile stays dismissed.
  */
 export async function keepFindings(tx: TenantTransaction, { runId, pullRequestId, headSha, ...review }: ReviewToKeep): Promise<void> {
   if (review.findings.length > 0) {
-    await rows(
-      tx.em,
-      `insert into review_findings as f (id, organization_id, workspace_id, pull_request_id, fingerprint, rule_id, category, severity, confidence, path, side, start_line,
-         end_line, title, scenario, evidence, suggestion, state, placement, also_at, first_run_id, first_head_sha, last_head_sha, created_at, updated_at)
-       select c.id, p.organization_id, p.workspace_id, p.id, c.fingerprint, c."ruleId", c.category, c.severity, c.confidence, c.path, c.side, c."startLine",
-              c."endLine", c.title, c.scenario, c.evidence, c.suggestion, 'open', c.placement, c."alsoAt", ?, ?, ?, now(), now()
-         from review_pull_requests p, jsonb_to_recordset(?::jsonb) as c(id uuid, fingerprint text, "ruleId" text, category text, severity text, confidence numeric, path text,
-              side text, "startLine" int, "endLine" int, title text, scenario text, evidence text, suggestion text, placement text, "alsoAt" jsonb)
-        where p.id = ?
-       on conflict (pull_request_id, fingerprint) do update
-         set state = case when f.state = 'dismissed' then f.state else 'open' end, last_head_sha = excluded.last_head_sha, path = excluded.path, start_line = excluded.start_line,
-             end_line = excluded.end_line, also_at = excluded.also_at, placement = case when f.comment_id is null then excluded.placement else f.placement end, updated_at = now()`,
-      [runId, headSha, headSha, JSON.stringify(review.findings.map((finding) => ({ id: newId(), ...finding }))), pullRequestId],
-    );
+    const made = review.findings.map((finding): NewFinding => ({
+      id: newId(),
+      ...finding,
+      confidence: String(finding.confidence),
+      state: 'open',
+      commentId: null,
+      threadId: null,
+    }));
+    await change(tx.em, keeping({ runId, pullRequestId, headSha, findings: recordsetText(made) }));
   }
   await move(tx, { pullRequestId, headSha }, { ids: review.carried, to: 'open' });
   await move(tx, { pullRequestId, headSha }, { ids: review.fixed, to: 'fixed' });
   await move(tx, { pullRequestId, headSha }, { ids: review.outdated, to: 'outdated' });
 }
 
+interface Moved {
+  readonly pullRequestId: string;
+  readonly headSha: string;
+  readonly ids: readonly string[];
+  readonly to: FindingState;
+}
+
+const moving = prepared(({ pullRequestId, headSha, ids, to }: ParametersOf<Moved>) =>
+  query
+    .updateTable('review_findings')
+    .set({ state: to, lastHeadSha: headSha, updatedAt: now })
+    .where('pullRequestId', '=', pullRequestId)
+    .where('id', '=', anyId(ids))
+    .where('state', '=', 'open'),
+);
+
 /** Only open findings change: a dismissal in between stays. */
 async function move(
   tx: TenantTransaction,
   { pullRequestId, headSha }: Pick<ReviewToKeep, 'pullRequestId' | 'headSha'>,
-  { ids, to }: { readonly ids: readonly string[]; readonly to: FindingState },
+  { ids, to }: Pick<Moved, 'ids' | 'to'>,
 ): Promise<void> {
   if (ids.length === 0) return;
-  await rows(
-    tx.em,
-    `update review_findings set state = ?, last_head_sha = ?, updated_at = now() where pull_request_id = ? and id = any (?::uuid[]) and state = 'open'`,
-    [to, headSha, pullRequestId, [...ids]],
-  );
+  await change(tx.em, moving({ pullRequestId, headSha, ids: [...ids], to }));
 }
 
 /** The state from which the next review of the pull request begins. */
@@ -74,25 +115,55 @@ export interface ReviewedHeadToKeep {
   readonly hashes: Readonly<Record<string, readonly string[]>>;
 }
 
+const keepingHead = prepared((reviewed: ParametersOf<Omit<ReviewedHeadToKeep, 'hashes'>>) =>
+  query
+    .updateTable('review_pull_requests')
+    .set({
+      lastHeadSha: reviewed.headSha,
+      lastMergeBaseSha: reviewed.mergeBaseSha,
+      lastBaseRef: reviewed.baseRef,
+      lastPlaybookRevisionId: reviewed.playbookRevisionId,
+      updatedAt: now,
+    })
+    .where('id', '=', reviewed.pullRequestId),
+);
+
+const droppingFiles = prepared(({ pullRequestId, paths }: ParametersOf<{ readonly pullRequestId: string; readonly paths: string[] }>) =>
+  query
+    .deleteFrom('review_files')
+    .where('pullRequestId', '=', pullRequestId)
+    .where('path', '<>', sql<string>`all(${paths}::text[])`),
+);
+
+interface JudgedFile {
+  readonly path: string;
+  readonly hashes: readonly string[];
+}
+
+const keepingFiles = prepared(({ pullRequestId, files }: ParametersOf<{ readonly pullRequestId: string; readonly files: string }>) =>
+  insertFrom(
+    'review_files',
+    query
+      .selectFrom(['review_pull_requests as p', recordset<JudgedFile>(files, { path: 'text', hashes: 'jsonb' }).as('c')])
+      .where('p.id', '=', pullRequestId),
+    ({ ref }) => ({
+      pullRequestId: ref('p.id'),
+      path: ref('c.path'),
+      organizationId: ref('p.organizationId'),
+      workspaceId: ref('p.workspaceId'),
+      hunkHashes: sql<string[]>`array(select jsonb_array_elements_text(${ref('c.hashes')}))`,
+      createdAt: now,
+    }),
+  ).onConflict((conflict) =>
+    conflict.columns(['pullRequestId', 'path']).doUpdateSet(({ ref }) => ({ hunkHashes: ref('excluded.hunkHashes') })),
+  ),
+);
+
 /** Replaces the judged hunks by those judged now. */
 export async function keepReviewedHead(tx: TenantTransaction, reviewed: ReviewedHeadToKeep): Promise<void> {
-  const { pullRequestId } = reviewed;
-  const files = Object.entries(reviewed.hashes).map(([path, hashes]) => ({ path, hashes }));
-  await row(
-    tx.em,
-    `update review_pull_requests set last_head_sha = ?, last_merge_base_sha = ?, last_base_ref = ?, last_playbook_revision_id = ?, updated_at = now() where id = ?`,
-    [reviewed.headSha, reviewed.mergeBaseSha, reviewed.baseRef, reviewed.playbookRevisionId, pullRequestId],
-  );
-  await rows(tx.em, 'delete from review_files where pull_request_id = ? and path <> all (?)', [
-    pullRequestId,
-    files.map(({ path }) => path),
-  ]);
-  await rows(
-    tx.em,
-    `insert into review_files (pull_request_id, path, organization_id, workspace_id, hunk_hashes, created_at)
-     select p.id, c.path, p.organization_id, p.workspace_id, array(select jsonb_array_elements_text(c.hashes)), now()
-       from review_pull_requests p, jsonb_to_recordset(?::jsonb) as c(path text, hashes jsonb) where p.id = ?
-     on conflict (pull_request_id, path) do update set hunk_hashes = excluded.hunk_hashes`,
-    [JSON.stringify(files), pullRequestId],
-  );
+  const { pullRequestId, headSha, mergeBaseSha, baseRef, playbookRevisionId, hashes } = reviewed;
+  const files = Object.entries(hashes).map(([path, own]): JudgedFile => ({ path, hashes: own }));
+  await change(tx.em, keepingHead({ pullRequestId, headSha, mergeBaseSha, baseRef, playbookRevisionId }));
+  await change(tx.em, droppingFiles({ pullRequestId, paths: files.map(({ path }) => path) }));
+  await change(tx.em, keepingFiles({ pullRequestId, files: recordsetText(files) }));
 }

@@ -98,13 +98,19 @@ function selectRevisions(playbookId: Expression<string>) {
     .select(sql<SqlBool>`coalesce(p.active_revision_id = r.id, false)`.$castTo<boolean>().as('isActive'));
 }
 
+const defaultTemplates = prepared(() =>
+  query
+    .selectFrom('review_playbooks as p')
+    .innerJoin('review_playbook_revisions as r', 'r.id', 'p.activeRevisionId')
+    .select('r.templates')
+    .where('p.scope', '=', sql.lit('platform'))
+    .where('p.isDefault', '=', sql.lit(true))
+    .where('p.deletedAt', 'is', null),
+);
+
 /** Returns the templates that apply where an author sets nothing: those of the platform's default playbook. */
 export async function readDefaultTemplates(tx: Pick<TenantTransaction, 'em'>): Promise<ReviewTemplates> {
-  const found = await row<{ templates: ReviewTemplates }>(
-    tx.em,
-    `select r.templates from review_playbooks p join review_playbook_revisions r on r.id = p.active_revision_id
-      where p.scope = 'platform' and p.is_default and p.deleted_at is null`,
-  );
+  const found = await row(tx.em, defaultTemplates({}));
   if (!found) throw new Error('the deployment has no default playbook');
   return found.templates;
 }

@@ -1,5 +1,9 @@
+import { sql } from 'kysely';
 import type { ReviewTemplates } from '../../../workflows/contracts/review/code-review.ts';
+import { now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { query } from '../../query.ts';
 import { change, queueStatement, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ReviewPlaybook } from './review-playbook.entity.ts';
@@ -19,12 +23,23 @@ export async function insertPlaybookRevision(
   { templates, sha256, note, createdByUserId }: NewPlaybookRevision,
 ): Promise<string> {
   const id = newId();
-  await row<{ id: string }>(
+  await row(
     tx.em,
-    `insert into review_playbook_revisions (id, playbook_id, organization_id, workspace_id, revision_number, templates, sha256, note, created_by_user_id)
-     select ?::uuid, ?::uuid, ?::uuid, ?::uuid, coalesce(max(r.revision_number), 0) + 1, ?::jsonb, ?, ?, ?::uuid
-       from review_playbook_revisions r where r.playbook_id = ?::uuid returning id`,
-    [id, playbook.id, playbook.organizationId, playbook.workspaceId, JSON.stringify(templates), sha256, note, createdByUserId, playbook.id],
+    insertFrom(
+      'review_playbook_revisions',
+      query.selectFrom('review_playbook_revisions as r').where('r.playbookId', '=', playbook.id),
+      ({ fn, lit, eb }) => ({
+        id: sql<string>`${id}::uuid`,
+        playbookId: sql<string>`${playbook.id}::uuid`,
+        organizationId: sql<string | null>`${playbook.organizationId}::uuid`,
+        workspaceId: sql<string | null>`${playbook.workspaceId}::uuid`,
+        revisionNumber: eb(fn.coalesce(fn.max('r.revisionNumber'), lit(0)), '+', 1),
+        templates: sql<ReviewTemplates>`${JSON.stringify(templates)}::jsonb`,
+        sha256: sql<string>`${sha256}::text`,
+        note: sql<string | null>`${note}::text`,
+        createdByUserId: sql<string | null>`${createdByUserId}::uuid`,
+      }),
+    ).returning('id'),
   );
   return id;
 }
@@ -34,14 +49,19 @@ export async function dropDefault(
   tx: Pick<TenantTransaction, 'em'>,
   { id, scope, organizationId, workspaceId }: Pick<ReviewPlaybook, 'id' | 'scope' | 'organizationId' | 'workspaceId'>,
 ): Promise<void> {
-  await queueStatement(tx.em, "select pg_advisory_xact_lock(hashtextextended('review_default:' || ?, 0))", [
-    [scope, organizationId, workspaceId].join(':'),
-  ]);
+  const owner = [scope, organizationId, workspaceId].join(':');
+  const lock = sql`pg_advisory_xact_lock(hashtextextended('review_default:' || ${owner}, 0))`;
+  await queueStatement(tx.em, query.selectNoFrom(lock.as('locked')));
   await change(
     tx.em,
-    `update review_playbooks set is_default = false, version = version + 1, updated_at = now()
-      where is_default and deleted_at is null and id <> ? and scope = ? and organization_id is not distinct from ?::uuid
-        and workspace_id is not distinct from ?::uuid`,
-    [id, scope, organizationId, workspaceId],
+    query
+      .updateTable('review_playbooks')
+      .set(({ eb }) => ({ isDefault: false, version: eb('version', '+', 1), updatedAt: now }))
+      .where('isDefault', '=', sql.lit(true))
+      .where('deletedAt', 'is', null)
+      .where('id', '<>', id)
+      .where('scope', '=', scope)
+      .where('organizationId', 'is not distinct from', organizationId)
+      .where('workspaceId', 'is not distinct from', workspaceId),
   );
 }

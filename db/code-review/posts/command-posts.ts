@@ -1,42 +1,44 @@
+import type { NotNull } from 'kysely';
+import type { PullRequestInput } from '../../../workflows/contracts/review/pull-requests.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { PostPlace } from './posts.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
 /** A processed command, with what is needed to reply to it on the host. */
-export interface CommandPost extends PostPlace {
-  readonly id: string;
-  readonly bindingId: string;
-  readonly pullNumber: number;
-  readonly commentId: number;
-  readonly commentKind: 'issue' | 'review';
-  /** The comment that begins its thread; null: it begins one itself, or is in the conversation. */
-  readonly inReplyTo: number | null;
-  readonly state: string;
-  readonly reply: string | null;
-}
+export type CommandPost = NonNullable<Awaited<ReturnType<typeof readCommandPost>>>;
+
+const commandPost = prepared(({ commandId }: ParametersOf<{ readonly commandId: string }>) =>
+  query
+    .selectFrom('review_commands as c')
+    .innerJoin('review_pull_requests as p', 'p.id', 'c.pullRequestId')
+    .select(['c.id', 'c.organizationId', 'c.workspaceId', 'p.bindingId', 'p.pullNumber', 'c.commentId', 'c.commentKind'])
+    // Null: the comment begins a thread itself, or is in the conversation.
+    .select(['c.inReplyTo', 'c.state', 'c.reply'])
+    .where('c.id', '=', commandId),
+);
 
 /** Returns a command of the transaction's tenant, or null when it is deleted. */
-export function readCommandPost(tx: Tx, commandId: string): Promise<CommandPost | null> {
-  return row<CommandPost>(
-    tx.em,
-    `select c.id, c.organization_id as "organizationId", c.workspace_id as "workspaceId", p.binding_id as "bindingId", p.pull_number as "pullNumber",
-            c.comment_id::float8 as "commentId", c.comment_kind as "commentKind", c.in_reply_to::float8 as "inReplyTo", c.state, c.reply
-       from review_commands c join review_pull_requests p on p.id = c.pull_request_id where c.id = ?`,
-    [commandId],
-  );
+export function readCommandPost(tx: Tx, commandId: string) {
+  return row(tx.em, commandPost({ commandId }));
 }
 
+const dismissedComments = prepared(({ bindingId, pullNumber }: ParametersOf<PullRequestInput>) =>
+  query
+    .selectFrom('review_findings as f')
+    .innerJoin('review_pull_requests as p', 'p.id', 'f.pullRequestId')
+    .select('f.commentId')
+    .where('p.bindingId', '=', bindingId)
+    .where('p.pullNumber', '=', pullNumber)
+    .where('f.state', '=', 'dismissed')
+    .where('f.commentId', 'is not', null)
+    .orderBy('f.id')
+    .$narrowType<{ commentId: NotNull }>(),
+);
+
 /** Returns the comments of a pull request whose findings a person has dismissed. */
-export function readDismissedComments(
-  tx: Tx,
-  { bindingId, pullNumber }: { readonly bindingId: string; readonly pullNumber: number },
-): Promise<{ readonly commentId: number }[]> {
-  return rows(
-    tx.em,
-    `select f.comment_id::float8 as "commentId" from review_findings f join review_pull_requests p on p.id = f.pull_request_id
-      where p.binding_id = ? and p.pull_number = ? and f.state = 'dismissed' and f.comment_id is not null order by f.id`,
-    [bindingId, pullNumber],
-  );
+export function readDismissedComments(tx: Tx, { bindingId, pullNumber }: PullRequestInput) {
+  return rows(tx.em, dismissedComments({ bindingId, pullNumber }));
 }

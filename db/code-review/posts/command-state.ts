@@ -1,41 +1,39 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
 /** A command to be processed, with its pull request. */
-export interface CommandState {
-  readonly id: string;
-  readonly pullRequestId: string;
-  readonly bindingId: string;
-  readonly pullNumber: number;
-  readonly commentId: number;
-  readonly commentKind: 'issue' | 'review';
-  readonly inReplyTo: number | null;
-  readonly command: string;
-  readonly argument: string | null;
-  readonly sender: string;
-  readonly state: string;
-  readonly reply: string | null;
-}
+export type CommandState = NonNullable<Awaited<ReturnType<typeof readCommandState>>>;
+
+const oldestQueued = prepared(({ pullId }: ParametersOf<{ readonly pullId: string }>) =>
+  query
+    .selectFrom('review_commands as c')
+    .select('c.id')
+    .where('c.pullRequestId', '=', pullId)
+    .where('c.state', '=', sql.lit('queued'))
+    .orderBy('c.id')
+    .limit(1),
+);
 
 /** Returns the oldest command of a pull request that is not judged yet, or null when there is none. */
 export async function nextCommand(tx: Tx, pullId: string): Promise<string | null> {
-  const found = await row<{ id: string }>(
-    tx.em,
-    "select c.id from review_commands c where c.pull_request_id = ? and c.state = 'queued' order by c.id limit 1",
-    [pullId],
-  );
-  return found?.id ?? null;
+  return (await row(tx.em, oldestQueued({ pullId })))?.id ?? null;
 }
 
+const commandState = prepared(({ commandId }: ParametersOf<{ readonly commandId: string }>) =>
+  query
+    .selectFrom('review_commands as c')
+    .innerJoin('review_pull_requests as p', 'p.id', 'c.pullRequestId')
+    .select(['c.id', 'c.pullRequestId', 'p.bindingId', 'p.pullNumber', 'c.commentId', 'c.commentKind', 'c.inReplyTo'])
+    .select(['c.command', 'c.argument', 'c.sender', 'c.state', 'c.reply'])
+    .where('c.id', '=', commandId),
+);
+
 /** Returns a command by its id, or null when there is none in the transaction's tenant. */
-export function readCommandState(tx: Tx, commandId: string): Promise<CommandState | null> {
-  return row<CommandState>(
-    tx.em,
-    `select c.id, c.pull_request_id as "pullRequestId", p.binding_id as "bindingId", p.pull_number as "pullNumber", c.comment_id::float8 as "commentId",
-            c.comment_kind as "commentKind", c.in_reply_to::float8 as "inReplyTo", c.command, c.argument, c.sender, c.state, c.reply
-       from review_commands c join review_pull_requests p on p.id = c.pull_request_id where c.id = ?`,
-    [commandId],
-  );
+export function readCommandState(tx: Tx, commandId: string) {
+  return row(tx.em, commandState({ commandId }));
 }

@@ -1,4 +1,8 @@
+import { sql } from 'kysely';
+import { literals, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -15,46 +19,68 @@ export interface NewCommand {
   readonly sender: string;
 }
 
+interface CommandRow extends NewCommand {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly pullRequestId: string;
+}
+
+const inserting = prepared((command: ParametersOf<CommandRow>) =>
+  query
+    .insertInto('review_commands')
+    .values({ ...command, reason: null, reply: null, runId: null })
+    .onConflict((conflict) => conflict.columns(['pullRequestId', 'commentId', 'textSha256']).doNothing()),
+);
+
 /** Stores a command, once per comment and text. */
 export async function insertCommand(
   tx: Tx,
   pull: { readonly id: string; readonly organizationId: string; readonly workspaceId: string },
-  made: NewCommand,
+  { commentId, commentKind, inReplyTo, command, argument, textSha256, sender }: NewCommand,
 ): Promise<void> {
-  await change(
-    tx.em,
-    `insert into review_commands (id, organization_id, workspace_id, pull_request_id, comment_id, comment_kind, in_reply_to, command, argument, text_sha256, sender)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (pull_request_id, comment_id, text_sha256) do nothing`,
-    [
-      newId(),
-      pull.organizationId,
-      pull.workspaceId,
-      pull.id,
-      made.commentId,
-      made.commentKind,
-      made.inReplyTo,
-      made.command,
-      made.argument,
-      made.textSha256,
-      made.sender,
-    ],
-  );
+  const of = { id: newId(), organizationId: pull.organizationId, workspaceId: pull.workspaceId, pullRequestId: pull.id };
+  await change(tx.em, inserting({ ...of, commentId, commentKind, inReplyTo, command, argument, textSha256, sender }));
 }
 
-/** Cancels the commands of a comment that are not completed, except the one that the comment still contains. Returns the runs that they had requested. */
-export async function withdrawCommands(
-  tx: Tx,
-  pullId: string,
-  { commentId, keep }: { readonly commentId: number; readonly keep: string | null },
-): Promise<string[]> {
-  const withdrawn = await rows<{ run_id: string | null }>(
-    tx.em,
-    `update review_commands set state = 'cancelled', argument = null, updated_at = now()
-      where pull_request_id = ? and comment_id = ? and state in ('queued', 'accepted') and text_sha256 is distinct from ? returning run_id`,
-    [pullId, commentId, keep],
-  );
-  return withdrawn.flatMap(({ run_id: runId }) => runId ?? []);
+interface Withdrawn {
+  readonly pullId: string;
+  readonly commentId: number;
+  readonly keep: string | null;
 }
+
+const withdrawing = prepared(({ pullId, commentId, keep }: ParametersOf<Withdrawn>) =>
+  query
+    .updateTable('review_commands')
+    .set({ state: 'cancelled', argument: null, updatedAt: now })
+    .where('pullRequestId', '=', pullId)
+    .where('commentId', '=', commentId)
+    .where('state', 'in', literals('queued', 'accepted'))
+    .where('textSha256', 'is distinct from', keep)
+    .returning('runId'),
+);
+
+/** Cancels the commands of a comment that are not completed, except the one that the comment still contains. Returns the runs that they had requested. */
+export async function withdrawCommands(tx: Tx, pullId: string, { commentId, keep }: Omit<Withdrawn, 'pullId'>): Promise<string[]> {
+  const withdrawn = await rows(tx.em, withdrawing({ pullId, commentId, keep }));
+  return withdrawn.flatMap(({ runId }) => runId ?? []);
+}
+
+const settling = prepared(
+  ({ commandId, state, reason, runId, reply }: ParametersOf<Required<CommandEnd> & { readonly commandId: string }>) =>
+    query
+      .updateTable('review_commands')
+      .set(({ ref }) => ({
+        state,
+        reason,
+        runId,
+        reply,
+        argument: sql<string | null>`case when ${state} = 'accepted' then ${ref('argument')} end`,
+        updatedAt: now,
+      }))
+      .where('id', '=', commandId)
+      .where('state', '=', 'queued'),
+);
 
 /** Stores the outcome of a queued command; returns false when it was judged already. Its argument stays for its run. */
 export async function settleCommand(
@@ -62,13 +88,7 @@ export async function settleCommand(
   commandId: string,
   { state, reason = null, runId = null, reply = null }: CommandEnd,
 ): Promise<boolean> {
-  const settled = await change(
-    tx.em,
-    `update review_commands set state = ?, reason = ?, run_id = ?, reply = ?, argument = case when ? = 'accepted' then argument end, updated_at = now()
-      where id = ? and state = 'queued'`,
-    [state, reason, runId, reply, state, commandId],
-  );
-  return settled > 0;
+  return (await change(tx.em, settling({ commandId, state, reason, runId, reply }))) > 0;
 }
 
 /** How a command was judged. `accepted`: its run does it; `done`: it is done; `refused`: its sender may not give it, or it is impossible. */

@@ -1,7 +1,14 @@
-import type { FindingState } from '../../../workflows/contracts/review/code-review.ts';
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { FindingCategory, FindingState, Severity } from '../../../workflows/contracts/review/code-review.ts';
+import { clockTime, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
-import { row, rows } from '../../sql.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { recordset, recordsetText } from '../../recordset.ts';
+import { change, row } from '../../sql.ts';
+import type { Tables } from '../../table-types.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { insertFindings, type NewFinding, type NewFindings } from '../findings/insert-findings.ts';
 import type { reviewPostKinds } from './review-post.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
@@ -30,101 +37,158 @@ export type PostClaim =
   | { readonly state: 'sending'; readonly since: Date; readonly ageMs: number; readonly seen: string }
   | { readonly state: 'posted'; readonly githubId: string };
 
+type NewPost = PostKey & PostPlace & { readonly id: string };
+
+/** The columns of a new post, besides its state and its id on the host. */
+function newPost({ id, organizationId, workspaceId, ownerId, kind, ordinal }: ParametersOf<NewPost>) {
+  return { id, organizationId, workspaceId, ownerId, kind, ordinal, createdAt: now, updatedAt: now };
+}
+
+const claiming = prepared((post: ParametersOf<NewPost>) =>
+  query
+    .with('made', (of) =>
+      of
+        .insertInto('review_posts')
+        .values({ ...newPost(post), state: 'sending', githubId: null })
+        .onConflict((conflict) => conflict.columns(['ownerId', 'kind', 'ordinal']).doNothing())
+        .returning('createdAt'),
+    )
+    .selectFrom('made')
+    .select([sql<boolean>`true`.as('isNew'), sql<string | null>`null::text`.as('githubId'), 'made.createdAt as since'])
+    .select([sql<number>`0::float8`.as('ageMs'), sql<string>`''`.as('seen')])
+    .unionAll(({ selectFrom }) =>
+      selectFrom('review_posts as p')
+        .select(({ ref }) => [
+          sql<boolean>`false`.as('isNew'),
+          sql<string | null>`case when ${ref('p.state')} = 'posted' then coalesce(${ref('p.githubId')}, '') end`.as('githubId'),
+          'p.createdAt as since',
+          sql<number>`(extract(epoch from now() - ${ref('p.updatedAt')}) * 1000)::float8`.as('ageMs'),
+          sql<string>`${ref('p.updatedAt')}::text`.as('seen'),
+        ])
+        .where('p.ownerId', '=', post.ownerId)
+        .where('p.kind', '=', post.kind)
+        .where('p.ordinal', '=', post.ordinal),
+    )
+    .limit(1),
+);
+
 /** Records that something is about to be posted, or returns its state. */
 export async function claimPost(
   tx: Tx,
   { organizationId, workspaceId }: PostPlace,
   { ownerId, kind, ordinal }: PostKey,
 ): Promise<PostClaim> {
-  const found = await row<{ isNew: boolean; githubId: string | null; since: string; ageMs: number; seen: string }>(
-    tx.em,
-    `with made as (
-       insert into review_posts (id, organization_id, workspace_id, owner_id, kind, ordinal, state, created_at, updated_at)
-       values (?, ?, ?, ?, ?, ?, 'sending', now(), now()) on conflict (owner_id, kind, ordinal) do nothing returning created_at)
-     select true as "isNew", null as "githubId", created_at as since, 0::float8 as "ageMs", '' as seen from made union all
-     select false, case when p.state = 'posted' then coalesce(p.github_id, '') end, p.created_at, (extract(epoch from now() - p.updated_at) * 1000)::float8, p.updated_at::text
-       from review_posts p where p.owner_id = ? and p.kind = ? and p.ordinal = ?
-     limit 1`,
-    [newId(), organizationId, workspaceId, ownerId, kind, ordinal, ownerId, kind, ordinal],
-  );
+  const found = await row(tx.em, claiming({ id: newId(), organizationId, workspaceId, ownerId, kind, ordinal }));
   if (found === null || found.isNew) return { state: 'fresh' };
   return found.githubId === null
     ? { state: 'sending', since: new Date(found.since), ageMs: found.ageMs, seen: found.seen }
     : { state: 'posted', githubId: found.githubId };
 }
 
+/** The post while its outcome is unknown. */
+function beingSent({ ownerId, kind, ordinal }: ParametersOf<PostKey>) {
+  return ({ and }: ExpressionBuilder<Tables, 'review_posts'>) => and({ ownerId, kind, ordinal, state: 'sending' });
+}
+
+const retaking = prepared(({ seen, ...key }: ParametersOf<PostKey & { readonly seen: string }>) =>
+  query
+    .updateTable('review_posts')
+    .set({ updatedAt: clockTime })
+    .where(beingSent(key))
+    .where(({ ref }) => sql<boolean>`${ref('updatedAt')}::text = ${seen}`),
+);
+
 /** Begins another attempt for a post that the host does not have. Returns false when another attempt has begun since. */
 export async function retakePost(tx: Tx, { ownerId, kind, ordinal }: PostKey, seen: string): Promise<boolean> {
-  const taken = await rows(
-    tx.em,
-    `update review_posts set updated_at = clock_timestamp() where owner_id = ? and kind = ? and ordinal = ? and state = 'sending' and updated_at::text = ? returning id`,
-    [ownerId, kind, ordinal, seen],
-  );
-  return taken.length > 0;
+  return (await change(tx.em, retaking({ ownerId, kind, ordinal, seen }))) > 0;
 }
+
+const releasing = prepared((key: ParametersOf<PostKey>) => query.deleteFrom('review_posts').where(beingSent(key)));
 
 /** Releases a claim whose request was not sent: the next attempt need not ask the host. */
 export async function releasePost(tx: Tx, { ownerId, kind, ordinal }: PostKey): Promise<void> {
-  await rows(tx.em, `delete from review_posts where owner_id = ? and kind = ? and ordinal = ? and state = 'sending'`, [
-    ownerId,
-    kind,
-    ordinal,
-  ]);
+  await change(tx.em, releasing({ ownerId, kind, ordinal }));
 }
+
+const settling = prepared(({ githubId, ...key }: ParametersOf<PostKey & { readonly githubId: string }>) =>
+  query.updateTable('review_posts').set({ state: 'posted', githubId, updatedAt: now }).where(beingSent(key)),
+);
 
 /** Records that it is on the host, under its id there. Returns false when that was recorded before. */
 export async function settlePost(tx: Tx, { ownerId, kind, ordinal }: PostKey, githubId: number | string): Promise<boolean> {
-  const settled = await rows(
-    tx.em,
-    `update review_posts set state = 'posted', github_id = ?, updated_at = now() where owner_id = ? and kind = ? and ordinal = ? and state = 'sending' returning id`,
-    [String(githubId), ownerId, kind, ordinal],
-  );
-  return settled.length > 0;
+  return (await change(tx.em, settling({ ownerId, kind, ordinal, githubId: String(githubId) }))) > 0;
 }
+
+const keeping = prepared((post: ParametersOf<NewPost & { readonly githubId: string }>) =>
+  query
+    .insertInto('review_posts')
+    .values({ ...newPost(post), state: 'posted', githubId: post.githubId })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['ownerId', 'kind', 'ordinal'])
+        .doUpdateSet(({ ref }) => ({ state: 'posted', githubId: ref('excluded.githubId'), updatedAt: now })),
+    ),
+);
 
 /** Records a post that may safely be sent again: no claim was recorded before it. */
-export async function keepPosted(tx: Tx, place: PostPlace, { ownerId, kind, ordinal }: PostKey, githubId: number): Promise<void> {
-  await rows(
-    tx.em,
-    `insert into review_posts (id, organization_id, workspace_id, owner_id, kind, ordinal, state, github_id, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, 'posted', ?, now(), now())
-     on conflict (owner_id, kind, ordinal) do update set state = 'posted', github_id = excluded.github_id, updated_at = now()`,
-    [newId(), place.organizationId, place.workspaceId, ownerId, kind, ordinal, String(githubId)],
-  );
+export async function keepPosted(
+  tx: Tx,
+  { organizationId, workspaceId }: PostPlace,
+  { ownerId, kind, ordinal }: PostKey,
+  githubId: number,
+): Promise<void> {
+  await change(tx.em, keeping({ id: newId(), organizationId, workspaceId, ownerId, kind, ordinal, githubId: String(githubId) }));
 }
+
+/** The review on the host that holds the summary of a pull request, and the hash of its text. */
+interface Summary {
+  readonly reviewId: number;
+  readonly sha256: string;
+}
+
+const keepingSummary = prepared(({ pullRequestId, reviewId, sha256 }: ParametersOf<Summary & { readonly pullRequestId: string }>) =>
+  query
+    .updateTable('review_pull_requests')
+    .set({ summaryReviewId: reviewId, summarySha256: sha256, updatedAt: now })
+    .where('id', '=', pullRequestId),
+);
 
 /** Stores which review on the host holds the summary of a pull request, and the hash of its text. */
-export async function keepSummary(
-  tx: Tx,
-  pullRequestId: string,
-  { reviewId, sha256 }: { readonly reviewId: number; readonly sha256: string },
-): Promise<void> {
-  await rows(tx.em, 'update review_pull_requests set summary_review_id = ?, summary_sha256 = ?, updated_at = now() where id = ?', [
-    reviewId,
-    sha256,
-    pullRequestId,
-  ]);
+export async function keepSummary(tx: Tx, pullRequestId: string, { reviewId, sha256 }: Summary): Promise<void> {
+  await change(tx.em, keepingSummary({ pullRequestId, reviewId, sha256 }));
 }
 
-/** Stores the ids of the comments under which findings are on the host. */
-export async function keepCommentIds(
-  tx: Tx,
-  pullRequestId: string,
-  comments: readonly { readonly fingerprint: string; readonly commentId: number }[],
-): Promise<void> {
-  if (comments.length === 0) return;
-  await rows(
-    tx.em,
-    `update review_findings f set comment_id = c."commentId", updated_at = now()
-       from jsonb_to_recordset(?::jsonb) as c(fingerprint text, "commentId" bigint)
-      where f.pull_request_id = ? and f.fingerprint = c.fingerprint and f.comment_id is distinct from c."commentId"`,
-    [JSON.stringify(comments), pullRequestId],
-  );
+/** The comment under which a finding is on the host. */
+interface FindingComment {
+  readonly fingerprint: string;
+  readonly commentId: number;
 }
+
+const keepingIds = prepared(({ pullRequestId, comments }: ParametersOf<{ readonly pullRequestId: string; readonly comments: string }>) =>
+  query
+    .updateTable('review_findings')
+    .from(recordset<FindingComment>(comments, { fingerprint: 'text', commentId: 'bigint' }).as('c'))
+    .set(({ ref }) => ({ commentId: ref('c.commentId'), updatedAt: now }))
+    .where('pullRequestId', '=', pullRequestId)
+    .whereRef('review_findings.fingerprint', '=', 'c.fingerprint')
+    .whereRef('review_findings.commentId', 'is distinct from', 'c.commentId'),
+);
+
+/** Stores the ids of the comments under which findings are on the host. */
+export async function keepCommentIds(tx: Tx, pullRequestId: string, comments: readonly FindingComment[]): Promise<void> {
+  if (comments.length > 0) await change(tx.em, keepingIds({ pullRequestId, comments: recordsetText(comments) }));
+}
+
+const countingPush = prepared(({ pullRequestId }: ParametersOf<{ readonly pullRequestId: string }>) =>
+  query
+    .updateTable('review_pull_requests')
+    .set(({ eb }) => ({ editorRounds: eb('editorRounds', '+', 1), updatedAt: now }))
+    .where('id', '=', pullRequestId),
+);
 
 /** Counts a push of the pull request's editor. */
 export async function countPush(tx: Tx, pullRequestId: string): Promise<void> {
-  await rows(tx.em, 'update review_pull_requests set editor_rounds = editor_rounds + 1, updated_at = now() where id = ?', [pullRequestId]);
+  await change(tx.em, countingPush({ pullRequestId }));
 }
 
 /** A finding as its comment on the host describes it. */
@@ -133,8 +197,8 @@ export interface FindingReadBack {
   readonly commentId: number;
   readonly threadId: string | null;
   readonly state: FindingState;
-  readonly category: string;
-  readonly severity: string;
+  readonly category: FindingCategory;
+  readonly severity: Severity;
   readonly path: string;
   readonly side: 'LEFT' | 'RIGHT';
   readonly startLine: number;
@@ -145,23 +209,18 @@ export interface FindingReadBack {
   readonly evidence: string;
 }
 
+const keepingReadBack = prepared((found: ParametersOf<NewFindings>) =>
+  insertFindings(found).onConflict((conflict) => conflict.columns(['pullRequestId', 'fingerprint']).doNothing()),
+);
+
 /** Stores findings in a ledger that has lost them; existing ones stay as they are. Returns how many were stored. */
 export async function keepReadBack(
   tx: Tx,
-  { pullRequestId, runId, headSha }: { readonly pullRequestId: string; readonly runId: string; readonly headSha: string },
+  { pullRequestId, runId, headSha }: Omit<NewFindings, 'findings'>,
   findings: readonly FindingReadBack[],
 ): Promise<number> {
   if (findings.length === 0) return 0;
-  const written = await rows(
-    tx.em,
-    `insert into review_findings (id, organization_id, workspace_id, pull_request_id, fingerprint, category, severity, confidence, path, side, start_line, end_line, title, scenario,
-       evidence, state, placement, comment_id, thread_id, also_at, first_run_id, first_head_sha, last_head_sha, created_at, updated_at)
-     select c.id, p.organization_id, p.workspace_id, p.id, c.fingerprint, c.category, c.severity, 1, c.path, c.side, c."startLine", c."endLine", c.title, c.scenario,
-            c.evidence, c.state, c.placement, c."commentId", c."threadId", '[]', ?, ?, ?, now(), now()
-       from review_pull_requests p, jsonb_to_recordset(?::jsonb) as c(id uuid, fingerprint text, category text, severity text, path text, side text, "startLine" int,
-            "endLine" int, title text, scenario text, state text, placement text, "commentId" bigint, "threadId" text, evidence text)
-      where p.id = ? on conflict (pull_request_id, fingerprint) do nothing returning id`,
-    [runId, headSha, headSha, JSON.stringify(findings.map((finding) => ({ id: newId(), ...finding }))), pullRequestId],
-  );
-  return written.length;
+  const unknown = { ruleId: null, confidence: '1', suggestion: null, alsoAt: [] };
+  const made = findings.map((finding): NewFinding => ({ id: newId(), ...finding, ...unknown }));
+  return change(tx.em, keepingReadBack({ pullRequestId, runId, headSha, findings: recordsetText(made) }));
 }

@@ -1,34 +1,33 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** The resources that a program in a binding's sandbox may use. */
-export interface SandboxLimits {
-  readonly memoryMb: number;
-  readonly cpuMs: number;
+const sandboxLimits = prepared(({ toolId }: ParametersOf<{ readonly toolId: string }>) =>
+  query
+    .selectFrom('tools as t')
+    // Every tool that runs code has both.
+    .select(({ ref }) => [
+      sql<number>`(${ref('t.config')} ->> 'memory_mb')::int`.as('memoryMb'),
+      sql<number>`(${ref('t.config')} ->> 'cpu_ms')::int`.as('cpuMs'),
+    ])
+    .where('t.id', '=', toolId)
+    .where('t.kind', '=', 'code_exec')
+    .where('t.isActive', '=', sql.lit(true))
+    .where('t.deletedAt', 'is', null),
+);
+
+/** Returns the resources that a program may use in a tool that runs code, or null when it is deleted, inactive or of another kind. */
+export function readSandboxLimits(tx: Pick<TenantTransaction, 'em'>, toolId: string) {
+  return row(tx.em, sandboxLimits({ toolId }));
 }
 
-/** Returns the limits of a tool that runs code, or null when it is deleted, inactive or of another kind. */
-export function readSandboxLimits(tx: Pick<TenantTransaction, 'em'>, toolId: string): Promise<SandboxLimits | null> {
-  return row<SandboxLimits>(
-    tx.em,
-    `select (t.config ->> 'memory_mb')::int as "memoryMb", (t.config ->> 'cpu_ms')::int as "cpuMs" from tools t
-      where t.id = ? and t.kind = 'code_exec' and t.is_active and t.deleted_at is null`,
-    [toolId],
-  );
-}
+const askingComment = prepared(({ commandId }: ParametersOf<{ readonly commandId: string }>) =>
+  query.selectFrom('review_commands as c').select(['c.commentId', 'c.commentKind as kind', 'c.inReplyTo']).where('c.id', '=', commandId),
+);
 
-/** The comment that asked for a run; null: none did. */
-export interface AskingComment {
-  readonly commentId: number;
-  readonly kind: 'issue' | 'review';
-  /** The comment of a thread that it answers. */
-  readonly inReplyTo: number | null;
-}
-
-export function readAskingComment(tx: Pick<TenantTransaction, 'em'>, commandId: string): Promise<AskingComment | null> {
-  return row<AskingComment>(
-    tx.em,
-    `select c.comment_id::float8 as "commentId", c.comment_kind as kind, c.in_reply_to::float8 as "inReplyTo" from review_commands c where c.id = ?`,
-    [commandId],
-  );
+/** Returns the comment that gave a command, with the comment of a thread that it answers; null when there is no such command. */
+export function readAskingComment(tx: Pick<TenantTransaction, 'em'>, commandId: string) {
+  return row(tx.em, askingComment({ commandId }));
 }

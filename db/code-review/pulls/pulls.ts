@@ -1,99 +1,91 @@
-import type { ReviewConfig } from '../../../workflows/contracts/review/code-review.ts';
-import type { EditorConfig, InstallationState } from '../../../workflows/contracts/review/pull-requests.ts';
+import { type Expression, type NotNull, sql } from 'kysely';
+import type { PullRequestInput } from '../../../workflows/contracts/review/pull-requests.ts';
+import { liveRunStatuses } from '../../../workflows/contracts/runs/runs.ts';
+import type { Condition } from '../../condition.ts';
+import { literals, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { recordset, recordsetText } from '../../recordset.ts';
 import { change, queueStatement, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { RunStatus } from '../../../workflows/contracts/runs/runs.ts';
-import type { ReviewRequest } from '../../../workflows/contracts/review/pull-requests.ts';
+import { usableIn } from '../../usable-in.ts';
 import type { ReviewFacts } from './facts.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** The part of a binding that its pull requests need. */
-export interface BindingState {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly repoFullName: string;
-  readonly reviewerAgentId: string | null;
-  readonly editorAgentId: string | null;
-  readonly enabledEvents: readonly string[];
-  readonly reviewConfig: ReviewConfig;
-  readonly editorConfig: EditorConfig;
-  /** It exists and is active, its installation gives access to the repository, and its workspace and organization are active. */
-  readonly isReviewed: boolean;
-  readonly installationState: InstallationState;
-}
+/**
+ * The part of a binding that its pull requests need. `isReviewed`: it exists and is active, its installation gives access to the repository, and its workspace
+ * and organization are active.
+ */
+export type BindingState = NonNullable<Awaited<ReturnType<typeof readBindingState>>>;
 
-/** A pull request, locked. */
-export interface PullState {
-  readonly id: string;
-  readonly bindingId: string;
-  readonly pullNumber: number;
-  readonly state: 'open' | 'closed';
-  readonly isDraft: boolean;
-  readonly isFork: boolean;
-  readonly paused: boolean;
-  readonly isBlockDismissed: boolean;
-  /** The host's time of the newest applied event; null: there was none. */
-  readonly heardAt: Date | null;
-  readonly baseRef: string | null;
-  readonly headSha: string | null;
-  readonly lastHeadSha: string | null;
-  readonly isDueFull: boolean;
-  readonly round: number;
-  /** Milliseconds until the requested review begins, by the database's clock, or until the reactions to a closed one are read; null: nothing is due. */
-  readonly dueInMs: number | null;
-}
+/**
+ * A pull request, locked. `heardAt`: the host's time of the newest applied event; null: there was none. `dueInMs`: milliseconds until the requested review
+ * begins, by the database's clock, or until the reactions to a closed one are read; null: nothing is due.
+ */
+export type PullState = Awaited<ReturnType<typeof lockPull>>;
 
 /** An event for a pull request that has not been applied. */
-export interface QueuedEvent {
-  readonly id: string;
-  readonly event: string;
-  readonly action: string;
-  readonly facts: ReviewFacts;
-}
+export type QueuedEvent = Awaited<ReturnType<typeof queuedEvents>>[number];
 
-/** A run of a pull request that has not ended. */
-export interface LiveReview {
-  readonly id: string;
-  readonly status: RunStatus;
-  readonly headSha: string | null;
-  readonly request: ReviewRequest;
-  /** The text of the request. */
-  readonly text: string | null;
-}
+/** A run of a pull request that has not ended. `text`: the text of the request. */
+export type LiveReview = Awaited<ReturnType<typeof liveReviews>>[number];
+
+const bindingState = prepared(({ bindingId }: ParametersOf<{ readonly bindingId: string }>) =>
+  query
+    .selectFrom('repo_bindings as b')
+    .innerJoin('workspaces as w', 'w.id', 'b.workspaceId')
+    .innerJoin('organizations as o', 'o.id', 'b.organizationId')
+    .select(['b.id', 'b.organizationId', 'b.workspaceId', 'b.repoFullName', 'b.reviewerAgentId', 'b.editorAgentId', 'b.enabledEvents'])
+    .select(['b.reviewConfig', 'b.editorConfig', 'b.installationState'])
+    .select(({ and, eb, ref }) =>
+      and([
+        eb('b.deletedAt', 'is', null),
+        ref('b.isActive'),
+        eb('b.installationState', '=', 'ok'),
+        ref('w.isActive'),
+        eb('o.status', '=', 'active'),
+      ])
+        .$castTo<boolean>()
+        .as('isReviewed'),
+    )
+    .where('b.id', '=', bindingId),
+);
 
 /** Returns a binding by its id, even if it is deleted; null when there is none in the transaction's tenant. */
-export function readBindingState(tx: Tx, bindingId: string): Promise<BindingState | null> {
-  return row<BindingState>(
-    tx.em,
-    `select b.id, b.organization_id as "organizationId", b.workspace_id as "workspaceId", b.repo_full_name as "repoFullName", b.reviewer_agent_id as "reviewerAgentId",
-            b.editor_agent_id as "editorAgentId", b.enabled_events as "enabledEvents", b.review_config as "reviewConfig", b.editor_config as "editorConfig",
-            b.installation_state as "installationState",
-            b.deleted_at is null and b.is_active and b.installation_state = 'ok' and w.is_active and o.status = 'active' as "isReviewed"
-       from repo_bindings b join workspaces w on w.id = b.workspace_id join organizations o on o.id = b.organization_id where b.id = ?`,
-    [bindingId],
-  );
+export function readBindingState(tx: Tx, bindingId: string) {
+  return row(tx.em, bindingState({ bindingId }));
+}
+
+const lockedPull = prepared(({ bindingId, pullNumber }: ParametersOf<PullRequestInput>) =>
+  query
+    .selectFrom('review_pull_requests as p')
+    .select(['p.id', 'p.bindingId', 'p.pullNumber', 'p.state', 'p.isDraft', 'p.isFork', 'p.paused', 'p.isBlockDismissed', 'p.heardAt'])
+    .select(['p.baseRef', 'p.headSha', 'p.lastHeadSha', 'p.isDueFull', 'p.round'])
+    .select(({ ref }) => msUntil(ref('p.dueAt')).as('dueInMs'))
+    .where('p.bindingId', '=', bindingId)
+    .where('p.pullNumber', '=', pullNumber)
+    .forUpdate(),
+);
+
+function msUntil(time: Expression<string | null>) {
+  return sql<number | null>`(extract(epoch from ${time} - clock_timestamp()) * 1000)::float8`;
 }
 
 /** Locks a pull request; creates its row on the first event. */
-export async function lockPull(tx: Tx, { id: bindingId, organizationId, workspaceId }: Place, pullNumber: number): Promise<PullState> {
+export async function lockPull(tx: Tx, { id: bindingId, organizationId, workspaceId }: Place, pullNumber: number) {
+  const made = { id: newId(), organizationId, workspaceId, bindingId, pullNumber };
   await queueStatement(
     tx.em,
-    'insert into review_pull_requests (id, organization_id, workspace_id, binding_id, pull_number) values (?, ?, ?, ?, ?) on conflict do nothing',
-    [newId(), organizationId, workspaceId, bindingId, pullNumber],
+    query
+      .insertInto('review_pull_requests')
+      .values(made)
+      .onConflict((conflict) => conflict.doNothing()),
   );
-  const locked = await row<PullState>(
-    tx.em,
-    `select p.id, p.binding_id as "bindingId", p.pull_number as "pullNumber", p.state, p.is_draft as "isDraft", p.is_fork as "isFork", p.paused,
-            p.is_block_dismissed as "isBlockDismissed", p.heard_at as "heardAt", p.base_ref as "baseRef", p.head_sha as "headSha", p.last_head_sha as "lastHeadSha",
-            p.is_due_full as "isDueFull", p.round, (extract(epoch from p.due_at - clock_timestamp()) * 1000)::float8 as "dueInMs"
-       from review_pull_requests p where p.binding_id = ? and p.pull_number = ? for update`,
-    [bindingId, pullNumber],
-  );
+  const locked = await row(tx.em, lockedPull({ bindingId, pullNumber }));
   if (!locked) throw new Error('a pull request that was just written is gone');
-  return locked;
+  return { ...locked, heardAt: locked.heardAt === null ? null : new Date(locked.heardAt) };
 }
 
 type Place = Pick<BindingState, 'id' | 'organizationId' | 'workspaceId'>;
@@ -111,102 +103,151 @@ export type PullChange = Pick<
 
 const longestWaitSeconds = 300;
 
+interface StoredPull extends Omit<PullChange, 'due'> {
+  readonly pullId: string;
+  readonly due: DueChange['kind'];
+  readonly seconds: number;
+}
+
+const storing = prepared(({ pullId, due, seconds, ...kept }: ParametersOf<StoredPull>) =>
+  query
+    .updateTable('review_pull_requests')
+    .set(({ ref }) => {
+      const since = sql<string>`coalesce(${ref('dueSince')}, now())`;
+      const latest = sql`${since} + make_interval(secs => ${sql.lit(longestWaitSeconds)})`;
+      return {
+        ...kept,
+        closedAt: sql<string | null>`case when ${kept.state} = 'closed' then coalesce(${ref('closedAt')}, now()) end`,
+        dueSince: sql<string | null>`case ${due} when 'none' then null when 'keep' then ${ref('dueSince')} else ${since} end`,
+        dueAt: sql<string | null>`case ${due} when 'none' then null when 'keep' then ${ref('dueAt')} when 'now' then now()
+          else least(now() + make_interval(secs => ${seconds}), ${latest}) end`,
+        updatedAt: now,
+      };
+    })
+    .where('id', '=', pullId)
+    .returning(({ ref }) => msUntil(ref('dueAt')).as('dueInMs')),
+);
+
 /** Stores the changes of a locked pull request; returns the milliseconds until something of it is due. */
-export async function storePull(tx: Tx, pullId: string, { due, ...kept }: PullChange): Promise<number | null> {
+export async function storePull(tx: Tx, pullId: string, { due, ...changed }: PullChange): Promise<number | null> {
+  const { state, isDraft, isFork, paused, isBlockDismissed, heardAt, baseRef, headSha, isDueFull } = changed;
+  const kept = { state, isDraft, isFork, paused, isBlockDismissed, heardAt, baseRef, headSha, isDueFull };
   const seconds = due.kind === 'debounced' ? due.seconds : 0;
-  const stored = await row<{ dueInMs: number | null }>(
-    tx.em,
-    `update review_pull_requests set state = ?, is_draft = ?, is_fork = ?, paused = ?, is_block_dismissed = ?, heard_at = ?, base_ref = ?, head_sha = ?, is_due_full = ?,
-            closed_at = case when ? = 'closed' then coalesce(closed_at, now()) end,
-            due_since = case ? when 'none' then null when 'keep' then due_since else coalesce(due_since, now()) end,
-            due_at = case ? when 'none' then null when 'keep' then due_at when 'now' then now()
-              else least(now() + make_interval(secs => ?), coalesce(due_since, now()) + make_interval(secs => ${longestWaitSeconds})) end,
-            updated_at = now()
-      where id = ? returning (extract(epoch from due_at - clock_timestamp()) * 1000)::float8 as "dueInMs"`,
-    [
-      kept.state,
-      kept.isDraft,
-      kept.isFork,
-      kept.paused,
-      kept.isBlockDismissed,
-      kept.heardAt,
-      kept.baseRef,
-      kept.headSha,
-      kept.isDueFull,
-      kept.state,
-      due.kind,
-      due.kind,
-      seconds,
-      pullId,
-    ],
-  );
+  const stored = await row(tx.em, storing({ ...kept, pullId, due: due.kind, seconds }));
   return stored?.dueInMs ?? null;
 }
 
-/** Returns at most `limit` queued events of a pull request, in order. */
-export function queuedEvents(
-  tx: Tx,
-  { bindingId, pullNumber }: Pick<PullState, 'bindingId' | 'pullNumber'>,
-  limit: number,
-): Promise<QueuedEvent[]> {
-  return rows<QueuedEvent>(
-    tx.em,
-    `select e.id, e.event, e.action, e.facts from review_events e where e.binding_id = ? and e.pull_number = ? and e.state = 'queued' order by e.id limit ?`,
-    [bindingId, pullNumber, limit],
+/** Selects the queued events of a binding, in order. */
+export function selectQueued(bindingId: Expression<string>) {
+  return (
+    query
+      .selectFrom('review_events as e')
+      .select(['e.id', 'e.event', 'e.action', 'e.facts'])
+      .where('e.bindingId', '=', bindingId)
+      .where('e.state', '=', sql.lit('queued'))
+      .orderBy('e.id')
+      // Only events with an action are handed over.
+      .$narrowType<{ action: NotNull }>()
   );
 }
+
+const queuedOfPull = prepared(({ bindingId, pullNumber, limit }: ParametersOf<PullRequestInput & { readonly limit: number }>) =>
+  selectQueued(bindingId).where('e.pullNumber', '=', pullNumber).limit(limit),
+);
+
+/** Returns at most `limit` queued events of a pull request, in order. */
+export function queuedEvents(tx: Tx, { bindingId, pullNumber }: PullRequestInput, limit: number) {
+  return rows(tx.em, queuedOfPull({ bindingId, pullNumber, limit }));
+}
+
+/** The outcome of an event. */
+interface SettledEvent {
+  readonly id: string;
+  readonly state: 'applied' | 'ignored';
+  readonly reason: string | null;
+}
+
+const settling = prepared(({ settled }: ParametersOf<{ readonly settled: string }>) =>
+  query
+    .updateTable('review_events')
+    .from(recordset<SettledEvent>(settled, { id: 'uuid', state: 'text', reason: 'text' }).as('s'))
+    .set(({ ref }) => ({
+      state: ref('s.state'),
+      reason: ref('s.reason'),
+      facts: sql<ReviewFacts>`${ref('review_events.facts')} #- '{comment,command,argument}'`,
+    }))
+    .whereRef('review_events.id', '=', 's.id'),
+);
 
 /** Stores the outcome of events. What people wrote is removed from their facts. */
-export async function settleEvents(
-  tx: Tx,
-  settled: readonly { readonly id: string; readonly state: 'applied' | 'ignored'; readonly reason: string | null }[],
-): Promise<void> {
-  if (settled.length === 0) return;
-  await change(
-    tx.em,
-    `update review_events e set state = s.state, reason = s.reason, facts = e.facts #- '{comment,command,argument}'
-       from jsonb_to_recordset(?::jsonb) as s(id uuid, state text, reason text) where e.id = s.id`,
-    [JSON.stringify(settled)],
-  );
+export async function settleEvents(tx: Tx, settled: readonly SettledEvent[]): Promise<void> {
+  if (settled.length > 0) await change(tx.em, settling({ settled: recordsetText(settled) }));
 }
 
+const liveOfPull = prepared(({ pullId }: ParametersOf<{ readonly pullId: string }>) =>
+  query
+    .selectFrom('runs as r')
+    .select(['r.id', 'r.status', 'r.reviewHeadSha as headSha', 'r.review as request'])
+    .select(({ ref }) => sql<string | null>`${ref('r.input')} ->> 'text'`.as('text'))
+    .where('r.reviewPullRequestId', '=', pullId)
+    .where('r.status', 'in', literals(...liveRunStatuses))
+    .orderBy('r.reviewRound')
+    // A run of a pull request always has a request.
+    .$narrowType<{ request: NotNull }>(),
+);
+
 /** Returns the runs of a pull request that have not ended, oldest first. */
-export function liveReviews(tx: Tx, pullId: string): Promise<LiveReview[]> {
-  return rows<LiveReview>(
-    tx.em,
-    `select r.id, r.status, r.review_head_sha as "headSha", r.review as request, r.input ->> 'text' as text from runs r
-      where r.review_pull_request_id = ? and r.status in ('queued', 'running', 'waiting', 'cancelling') order by r.review_round`,
-    [pullId],
-  );
+export function liveReviews(tx: Tx, pullId: string) {
+  return rows(tx.em, liveOfPull({ pullId }));
 }
+
+const takingRound = prepared(({ pullId, answersDue }: ParametersOf<{ readonly pullId: string; readonly answersDue: true | undefined }>) => {
+  const taking = query
+    .updateTable('review_pull_requests')
+    .set(({ eb }) => ({ round: eb('round', '+', 1), updatedAt: now }))
+    .where('id', '=', pullId)
+    .returning('round');
+  if (!answersDue) return taking;
+  // For a closed pull request, something else is due.
+  return taking.set(({ ref }) => ({
+    dueAt: sql<string | null>`case when ${ref('state')} = 'closed' then ${ref('dueAt')} end`,
+    dueSince: null,
+    isDueFull: false,
+  }));
+});
 
 /** Takes the next round of a locked pull request. `answersDue`: its run is the review that was due. */
 export async function takeRound(tx: Tx, pullId: string, answersDue: boolean): Promise<number> {
-  // For a closed pull request, something else is due.
-  const due = answersDue ? ", due_at = case when state = 'closed' then due_at end, due_since = null, is_due_full = false" : '';
-  const taken = await row<{ round: number }>(
-    tx.em,
-    `update review_pull_requests set round = round + 1, updated_at = now()${due} where id = ? returning round`,
-    [pullId],
-  );
+  const taken = await row(tx.em, takingRound({ pullId, answersDue: answersDue || undefined }));
   if (!taken) throw new Error('a locked pull request is gone');
   return taken.round;
 }
+
+const revisionInForce = prepared(
+  ({ playbookId, usable }: ParametersOf<{ readonly playbookId: string | null; readonly usable: Condition }>) =>
+    query
+      .selectFrom('review_playbooks as p')
+      .select('p.activeRevisionId')
+      .where('p.deletedAt', 'is', null)
+      .where('p.isActive', '=', sql.lit(true))
+      .where('p.activeRevisionId', 'is not', null)
+      .where(usable)
+      .where(({ eb, or, ref }) => or([eb('p.id', '=', playbookId), ref('p.isDefault')]))
+      .orderBy(
+        ({ eb }) => eb('p.id', '=', playbookId),
+        (order) => order.desc().nullsLast(),
+      )
+      .orderBy(({ ref }) => sql`array_position(array['workspace', 'organization', 'platform'], ${ref('p.scope')}::text)`)
+      .limit(1)
+      .$narrowType<{ activeRevisionId: NotNull }>(),
+);
 
 /**
  * Returns the revision by which a binding's pull requests are reviewed now: of the playbook that it names, otherwise of the default of workspace, organization
  * or platform.
  */
-export async function currentRevision(tx: Tx, { organizationId, workspaceId, reviewConfig }: Omit<BindingState, 'id'>): Promise<string> {
-  const found = await row<{ revisionId: string }>(
-    tx.em,
-    `select p.active_revision_id as "revisionId" from review_playbooks p
-      where p.deleted_at is null and p.is_active and p.active_revision_id is not null
-        and (p.scope = 'platform' or (p.organization_id = ?::uuid and (p.workspace_id is null or p.workspace_id = ?::uuid)))
-        and (p.id = ?::uuid or p.is_default)
-      order by p.id = ?::uuid desc nulls last, array_position(array['workspace', 'organization', 'platform'], p.scope::text) limit 1`,
-    [organizationId, workspaceId, reviewConfig.playbook_id, reviewConfig.playbook_id],
-  );
+export async function currentRevision(tx: Tx, { reviewConfig, ...place }: Omit<BindingState, 'id'>): Promise<string> {
+  const found = await row(tx.em, revisionInForce({ playbookId: reviewConfig.playbook_id, usable: usableIn(place, 'p') }));
   if (!found) throw new Error('the deployment has no default playbook');
-  return found.revisionId;
+  return found.activeRevisionId;
 }
