@@ -1,4 +1,4 @@
-import { type Expression, type RawBuilder, sql } from 'kysely';
+import { type Expression, type RawBuilder, type SelectQueryBuilder, sql, type SqlBool } from 'kysely';
 
 // Expressions that queries of many areas contain.
 
@@ -21,4 +21,27 @@ export function literals<const V extends string>(...values: readonly V[]): RawBu
 /** Milliseconds from a time until the statement runs. A column of integers rounds them. */
 export function msSince(time: Expression<Date | string | null | undefined>): RawBuilder<number> {
   return sql<number>`extract(epoch from clock_timestamp() - ${time}) * 1000`;
+}
+
+/** Returns `any (array(select …))`: compared with a column, it finds the rows by an index after it has selected them all, in the order of the subquery. */
+export function anyOf<O>(subquery: Expression<O>): RawBuilder<O[keyof O]> {
+  return sql<O[keyof O]>`any (array${subquery})`;
+}
+
+/** One value as part of the text of a query (see `literals`), with its own type. */
+export function literal<const V extends string | number | null>(value: V): RawBuilder<V> {
+  return sql.lit(value);
+}
+
+/** These columns with the value null: a prepared insert names every nullable column, since an entity's would be null too. */
+export function nulls<const N extends string>(...columns: readonly N[]): Readonly<Record<N, RawBuilder<null>>> {
+  return Object.fromEntries(columns.map((column) => [column, sql.lit(null)])) as Record<N, RawBuilder<null>>; // one entry for each
+}
+
+/**
+ * Returns a condition for the rows that a query finds, for statements that delete or change a bounded number of rows of one table. The query selects nothing
+ * yet, and calls that table `x`.
+ */
+export function amongRows<DB, TB extends keyof DB>(found: SelectQueryBuilder<DB, TB, object>) {
+  return sql<SqlBool>`ctid = any (array${found.select(sql`x.ctid`.as('ctid'))})`;
 }

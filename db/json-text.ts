@@ -1,4 +1,5 @@
 import { type AliasedRawBuilder, type Expression, type RawBuilder, sql } from 'kysely';
+import { recordset as recordsetOf, type ColumnTypes } from './recordset.ts';
 
 declare const written: unique symbol;
 
@@ -17,18 +18,15 @@ export function jsonb<J extends JsonText<unknown> | null>(text: Expression<J>): 
 
 type ValueOf<J> = J extends JsonText<infer T> ? T : J;
 
-type ColumnType = 'uuid' | 'text' | 'text[]' | 'int' | 'bigint' | 'boolean' | 'timestamptz' | 'jsonb';
-
 /**
  * The objects of a JSON array as rows of a table: their fields are its columns, by the same names (one word, or snake case).
  */
 export function recordset<R extends object, N extends string>(
   list: Expression<JsonText<readonly R[]>>,
   name: N,
-  columns: Readonly<Record<keyof R & string, ColumnType>>,
+  columns: ColumnTypes<R>,
 ): AliasedRawBuilder<R, N> {
-  const declared = Object.entries(columns).map(([column, type]) => sql`${sql.id(column)} ${sql.raw(String(type))}`);
-  return sql<R>`jsonb_to_recordset(${list}::jsonb)`.as<N>(sql`${sql.id(name)}(${sql.join(declared)})`);
+  return recordsetOf<R>(list, columns).as(name);
 }
 
 /** A value of jsonb where JSON's null, which a `recordset` keeps, is the database's. */

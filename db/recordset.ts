@@ -1,7 +1,8 @@
 import { type AliasedRawBuilder, type Expression, sql } from 'kysely';
 
 type ColumnType = 'uuid' | 'text' | 'text[]' | 'smallint' | 'int' | 'bigint' | 'numeric' | 'boolean' | 'jsonb' | 'timestamptz';
-type ColumnTypes<R> = { readonly [C in keyof R]-?: ColumnType };
+/** The type of each column of a `recordset` in the database. */
+export type ColumnTypes<R> = { readonly [C in keyof R]-?: ColumnType };
 type Named<R> = { readonly as: <A extends string>(alias: A) => AliasedRawBuilder<R, A> };
 
 /**

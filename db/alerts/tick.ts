@@ -1,5 +1,5 @@
 import { type Expression, sql } from 'kysely';
-import { anyOf } from '../any-of.ts';
+import { anyOf } from '../expressions.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { recordset, recordsetText } from '../recordset.ts';

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { anyOf } from '../any-of.ts';
+import { anyOf } from '../expressions.ts';
 import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
 import { unlinkedHours } from './attachments.ts';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { ChannelRoute } from '../../workflows/contracts/triggers/channels.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { amongRows } from '../some-rows.ts';
+import { amongRows } from '../expressions.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelMessage, StoredChannelFile } from './channel-message.entity.ts';

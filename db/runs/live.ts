@@ -1,5 +1,4 @@
-import { literals } from '../expressions.ts';
-import { literal } from '../literal.ts';
+import { literal, literals } from '../expressions.ts';
 
 /** In the text of a query, so that the partial indexes of queued and of live runs serve. */
 export const queued = literal('queued');

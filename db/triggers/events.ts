@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Selectable, sql } from 'kysely';
 import { eventFanOut } from '../../workflows/contracts/triggers/events.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { anyOf } from '../any-of.ts';
+import { anyOf } from '../expressions.ts';
 import { followedTime } from '../database-clock.ts';
 import { newId } from '../ids.ts';
 import { outboxRow } from '../outbox.ts';

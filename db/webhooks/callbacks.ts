@@ -5,7 +5,7 @@ import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { amongRows } from '../some-rows.ts';
+import { amongRows } from '../expressions.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { CallbackStatus } from './outbound-callback.entity.ts';

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { query } from '../query.ts';
-import { amongRows } from '../some-rows.ts';
+import { amongRows } from '../expressions.ts';
 import { change } from '../sql.ts';
 
 /** Maximum number of rows per statement. */

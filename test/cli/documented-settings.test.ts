@@ -66,7 +66,13 @@ test('docker-compose.yml passes on every setting of the processes, but those tha
 });
 
 test('`npm start` hands on every setting that the processes declare, but those that it gives each of them itself', () => {
-  const declared = ['api/env.ts', 'workers/env.ts', 'ports/config/process-settings.ts', 'ports/storage/settings.ts', 'ports/telemetry/settings.ts'].flatMap(variablesOf);
+  const declared = [
+    'api/env.ts',
+    'workers/env.ts',
+    'ports/config/process-settings.ts',
+    'ports/storage/settings.ts',
+    'ports/telemetry/settings.ts',
+  ].flatMap(variablesOf);
   const deployment = read('cli/deployment.ts');
   const isHandedOn = (name: string) => new RegExp(`'${name}'|^ +${name}:`, 'm').test(deployment);
   // From the roles that it makes, for one process alone, or in place of AUDIT_ANCHOR_FILE, which it gives.

@@ -100,7 +100,11 @@ export const importRules: readonly ImportRule[] = [
     mayAsType: ['ports/'],
     packages: { not: ['@temporalio/', 'ioredis', 'fastify', '@fastify/'] },
   },
-  { from: 'db/', may: ['db/', 'workflows/contracts/', 'ports/telemetry/origin.ts'], packages: { not: ['@temporalio/', 'fastify', '@fastify/'] } },
+  {
+    from: 'db/',
+    may: ['db/', 'workflows/contracts/', 'ports/telemetry/origin.ts'],
+    packages: { not: ['@temporalio/', 'fastify', '@fastify/'] },
+  },
   { from: 'cli/', may: [''], packages: 'any' },
   { from: 'bench/', may: [''], packages: 'any' },
 ];

@@ -113,7 +113,8 @@ test('a local activity changes rows: whatever it loads reaches nothing outside a
     if (found === undefined) throw new Error(`nothing in activities makes ${name}`);
     return found;
   };
-  const may = /^(?:activities\/runs\/|activities\/support\/(?:failures|as-system|tenant)\.ts|db\/|domain\/|workflows\/contracts\/|ports\/telemetry\/origin\.ts)/;
+  const may =
+    /^(?:activities\/runs\/|activities\/support\/(?:failures|as-system|tenant)\.ts|db\/|domain\/|workflows\/contracts\/|ports\/telemetry\/origin\.ts)/;
   const faults = names.flatMap((name) => [...loadedBy(makerOf(name))].filter((path) => !may.test(path)).map((path) => `${name} → ${path}`));
 
   expect(names.toSorted()).toEqual(['beginRun', 'finishRun']);

@@ -63,7 +63,15 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     place,
     reconciler,
     send: (outboxIds) =>
-      dispatch({ frames: [], cancelledRunIds: [], erasedRunIds: [], revoked: [], measurements: [], endedRuns: [], outboxIds: [...outboxIds] }),
+      dispatch({
+        frames: [],
+        cancelledRunIds: [],
+        erasedRunIds: [],
+        revoked: [],
+        measurements: [],
+        endedRuns: [],
+        outboxIds: [...outboxIds],
+      }),
     metrics,
     admin,
     age: async (runId, interval) => {

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import { sql } from 'kysely';
-import { anyOf } from '../../any-of.ts';
+import { anyOf } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';

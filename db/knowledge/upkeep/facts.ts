@@ -1,5 +1,5 @@
 import { type Expression, sql } from 'kysely';
-import { anyId } from '../../any-id.ts';
+import { anyId } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

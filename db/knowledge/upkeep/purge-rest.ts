@@ -1,6 +1,6 @@
 import { type NotNull, sql } from 'kysely';
 import type { ActorRef } from '../../actor-ref.ts';
-import { anyId } from '../../any-id.ts';
+import { anyId } from '../../expressions.ts';
 import { linksOf } from '../../attachments/attachments.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
-import { clockTime, now } from '../../expressions.ts';
+import { clockTime, literal, now, nulls } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { insertFrom } from '../../insert-from.ts';
 import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
-import { literal, nulls } from '../../literal.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { literal } from '../../literal.ts';
+import { literal } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { literal } from '../../literal.ts';
+import { literal } from '../../expressions.ts';
 import { preparedList } from '../../page-query.ts';
 import type { PageRequest } from '../../page.ts';
 import type { ParametersOf } from '../../prepared.ts';

@@ -1,10 +1,9 @@
 import { sql, type OnConflictBuilder } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { anyId, now } from '../../expressions.ts';
+import { anyId, literal, now, nulls } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { insertFrom } from '../../insert-from.ts';
 import { jsonText, recordset, type JsonText } from '../../json-text.ts';
-import { literal, nulls } from '../../literal.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';

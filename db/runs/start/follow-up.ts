@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { now } from '../../expressions.ts';
+import { now, nulls } from '../../expressions.ts';
 import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
-import { nulls } from '../../literal.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { queueStatement } from '../../sql.ts';

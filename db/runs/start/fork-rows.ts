@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
-import { anyId, now } from '../../expressions.ts';
+import { anyId, literal, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { insertFrom } from '../../insert-from.ts';
 import { jsonText, recordset, type JsonText } from '../../json-text.ts';
-import { literal } from '../../literal.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';

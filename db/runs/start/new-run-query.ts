@@ -1,7 +1,6 @@
 import { sql, type QueryCreator } from 'kysely';
-import { now } from '../../expressions.ts';
+import { literal, now, nulls } from '../../expressions.ts';
 import { jsonb } from '../../json-text.ts';
-import { literal, nulls } from '../../literal.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import type { Tables } from '../../table-types.ts';
