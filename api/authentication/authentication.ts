@@ -5,7 +5,7 @@ import { passwordOperations } from './password.operations.ts';
 import { serviceKeyOperations } from './service-keys.operations.ts';
 import { signInOperations } from './sign-in.operations.ts';
 
-/** Signing in and out, second factors and passwords, who one is, and the keys of back ends. */
+/** Signing in and out, second factors, passwords, the caller's own account, and service keys. */
 export const authentication = area('Authentication', {
   ...signInOperations,
   ...mfaOperations,

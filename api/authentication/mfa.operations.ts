@@ -132,7 +132,7 @@ export const mfaOperations = {
   ),
 };
 
-/** Guesses count against the user. */
+/** Counts a guess against the user. */
 async function countConfirmation({ caller, limits }: IdentifyRequest): Promise<void> {
   await limits.consume([{ policy: 'mfa', key: ownAccount(caller).userId }]);
 }

@@ -8,7 +8,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { SessionGrant } from '../http/views/login-view.ts';
 import type { AuditNote, Ctx } from '../http/operation/operation.ts';
 
-/** Whose account an operation of a session works on, and where the row lies: of an operator nowhere, whatever the view. */
+/** The account that an operation of a session changes, and its row scope; an operator has none, whatever the view. */
 export interface OwnAccount {
   readonly userId: string;
   readonly sessionId: string;
@@ -16,7 +16,7 @@ export interface OwnAccount {
   readonly workspaceId: string | null;
 }
 
-/** The account of the session that calls. */
+/** Returns the account of the calling session. Throws 403 for any other credential. */
 export function ownAccount(caller: Caller): OwnAccount {
   const { userId, sessionId } = caller;
 
@@ -25,7 +25,7 @@ export function ownAccount(caller: Caller): OwnAccount {
   return { userId, sessionId, organizationId: caller.organizationId, workspaceId: caller.workspaceId };
 }
 
-/** The audit note of a change of one's own account. */
+/** Returns the audit note of a change of the user's own account. */
 export function accountNote(
   { userId, organizationId, workspaceId }: Omit<OwnAccount, 'sessionId'>,
   changes: AuditNote['changes'],
@@ -33,15 +33,15 @@ export function accountNote(
   return { resourceType: 'user', resourceId: userId, organizationId, workspaceId, changes };
 }
 
-/** Access token and user of a session that was opened, refreshed or verified. */
+/** Returns access token and user of a session that was opened, refreshed or verified. */
 export async function grantOf(ctx: Ctx, userId: string, refresh: SessionGrant['refresh']): Promise<SessionGrant> {
-  // Beside each other: a token without a session opens nothing.
+  // In parallel: a token without a session is useless.
   const [user, access] = await Promise.all([
     readUser(ctx, userId),
     ctx.deps.identity.tokens.issue({ userId, sessionId: refresh.sessionId }),
   ]);
 
-  // Deleted between the look-up and this transaction.
+  // The user was deleted between the lookup and this transaction.
   if (!user) throw fail('session_revoked');
 
   return { access, refresh, user };

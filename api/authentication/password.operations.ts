@@ -52,7 +52,7 @@ export const passwordOperations = {
       identify: countForgotten,
       example: { body: { email: 'ada@example.com' } },
     },
-    // One outbox row for any address: the worker looks it up.
+    // Every address gets one outbox row; the worker looks up the account.
     async (ctx, { body }) => {
       await addMail(ctx, ctx.deps.keys, {
         mail: { template: 'password_reset', email: normalizeEmail(body.email) },

@@ -10,15 +10,15 @@ import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { ownAccount } from './own-account.ts';
 import type { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';
 
-/** A change whose current password has been checked; null hashes: it was wrong. */
+/** A change whose current password has been checked; `hashes` is null if it was wrong. */
 export interface PasswordChange {
   readonly email: string;
   readonly hashes: { readonly from: string; readonly to: string } | null;
 }
 
 /**
- * Judges the new password, then verifies the current one, outside any transaction. A stolen session guesses as often as a stolen challenge:
- * tries count against the user.
+ * Checks the new password, then verifies the current one, outside any transaction. Tries count against the user: a stolen session allows as many guesses as a
+ * stolen challenge.
  */
 export async function attemptPasswordChange({
   deps,
@@ -27,7 +27,6 @@ export async function attemptPasswordChange({
   limits,
   correlationId,
 }: IdentifyRequest<Static<typeof PasswordChangeBody>>): Promise<PasswordChange> {
-  // `mount` has validated the body against PasswordChangeBody before.
   const { current_password: current, new_password: wanted } = body;
   const { email, fullName, hasFactor, passwordHash } = await readOwnCredential(deps.db, caller, correlationId);
 
@@ -46,7 +45,6 @@ export async function countForgotten({
   limits,
   limitAddress,
 }: IdentifyRequest<Static<typeof PasswordForgotBody>>): Promise<void> {
-  // `mount` has validated the body against PasswordForgotBody before.
   const { email } = body;
 
   await limits.consume([
@@ -55,16 +53,15 @@ export async function countForgotten({
   ]);
 }
 
-/** A reset whose token is open and whose password will do. The caller is the user to whom the mail went. */
+/** A reset whose token is valid and whose password is acceptable. The caller is the user who got the mail. */
 export interface PasswordReset {
   readonly caller: Caller;
   readonly token: ShownToken;
   readonly passwordHash: string;
 }
 
-/** The token is checked first and consumed last, so that an unacceptable password does not cost the user the link. */
+/** Checks the token first, and leaves it to the handler to consume it, so that an unacceptable password does not cost the user the link. */
 export async function attemptReset({ deps, body }: IdentifyRequest<Static<typeof PasswordResetBody>>): Promise<PasswordReset> {
-  // `mount` has validated the body against PasswordResetBody before.
   const { token: shown, new_password: wanted } = body;
   const token = await readMailToken(deps.db, shown, 'password_reset');
   const { person, email, fullName } = token;

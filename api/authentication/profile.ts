@@ -12,9 +12,8 @@ import type { MeUpdate } from './me.schema.ts';
 import { accountNote, ownAccount } from './own-account.ts';
 import type { EmailConfirmBody } from './password.schema.ts';
 
-/** Changing the address requires a fresh verification, and costs a mail. */
+/** Checks a change before its transaction: a new address requires a fresh step-up, and counts as a mail. */
 export async function admitUpdate({ deps, body, caller, limits, limitAddress }: IdentifyRequest<Static<typeof MeUpdate>>): Promise<void> {
-  // `mount` has validated the body against MeUpdate before.
   const { email, locale } = body;
 
   if (typeof locale === 'string') canonicalLocale(locale);
@@ -31,7 +30,7 @@ export async function admitUpdate({ deps, body, caller, limits, limitAddress }: 
   ]);
 }
 
-/** Changes one's own name and locale, and asks for another address. Nothing is written when nothing differs. */
+/** Changes the caller's own name and locale, and requests another address. Leaves the account as it is if nothing differs. */
 export async function updateProfile(ctx: Ctx, body: Static<typeof MeUpdate>): Promise<void> {
   const account = ownAccount(ctx.caller);
   ctx.audit(accountNote(account, await changeProfile(ctx, ctx.deps.keys, { account, asked: body })));
@@ -44,7 +43,6 @@ export interface Confirmation {
 }
 
 export async function attemptConfirmation({ deps, body }: IdentifyRequest<Static<typeof EmailConfirmBody>>): Promise<Confirmation> {
-  // `mount` has validated the body against EmailConfirmBody before.
   const { token: shown } = body;
   const token = await readMailToken(deps.db, shown, 'email_confirm');
 

@@ -22,7 +22,7 @@ const scopeAreas = [
   'mcp',
 ] as const;
 
-/** Whatever a key may carry: read and write of each area, all reading, everything. */
+/** The scopes that a key may have: read and write of each area, all reading, everything. */
 const keyScopes = [...scopeAreas.flatMap((area) => [`${area}:read`, `${area}:write`]), '*:read', '*'];
 
 export const ServiceKeyParams = closed({ key_id: idOf('ServiceKey') });

@@ -15,7 +15,7 @@ import {
   toServiceKeyView,
 } from './service-key.schema.ts';
 
-// Only people create and revoke keys, never keys and never on another user's behalf; also while the tenant is suspended or archived.
+// Only people manage keys: never a key, and never on another user's behalf. They can do so even while the tenant is suspended or archived.
 const byPeople = { access: 'admin', resourceType: 'service_key', sessionOnly: true, notDelegable: true, openWhenSuspended: true } as const;
 
 export const serviceKeyOperations = {
@@ -128,7 +128,7 @@ async function rotateKey(ctx: Ctx, id: string) {
   return toServiceKeySecretView(key, { plaintext, now });
 }
 
-/** What every audit entry of a key names. */
+/** Returns the part that all audit notes of a key share. */
 function noteOf(key: ServiceKey): AuditNote {
   return {
     resourceType: 'service_key',

@@ -92,7 +92,7 @@ async function session(ctx: Ctx, verdict: AcceptedLogin, device: SessionDevice) 
   return toLoginView(opened);
 }
 
-/** Half a sign-in: no token, and nothing to audit until the second factor. */
+/** Half of a sign-in: it issues no token, and there is nothing to audit until the second factor. */
 async function challenge(ctx: Ctx, verdict: AcceptedLogin, { label }: SessionDevice) {
   const opened = await challengeSignIn(ctx, verdict, label);
 

@@ -21,30 +21,28 @@ export interface LoginAttempt {
   readonly networkAddress: string;
   readonly userAgent: string;
   readonly verdict:
-    // It is recorded.
+    // Already recorded.
     { readonly kind: 'refused' } | AcceptedLogin;
 }
 
-/** The password is right. */
+/** A login with the right password of an active user. */
 export interface AcceptedLogin {
   readonly kind: 'accepted';
   readonly found: LoginAnswer;
   readonly passwordHash: string;
-  /** Set if the stored hash was created with other parameters than the current ones. */
+  /** Set if the stored hash was created with parameters other than the current ones. */
   readonly freshHash: string | null;
-  /** Once the limits have their point back; to be awaited before the answer. */
+  /** Settles when the limits have been refunded; to be awaited before the reply. */
   readonly rewarded: Promise<unknown>;
 }
 
 /**
- * Looks the account up and verifies the password, outside any transaction, since that takes tens of milliseconds. The three limits
- * count before the password is looked at, so that parallel guesses can't pass together; a success gives the point back, and so does a look
- * that did not happen (no database, too many sign-ins at once). An unknown account costs what a known one does.
- * A refusal is recorded here: it stands by itself and needs no transaction of the request.
+ * Looks up the account and verifies the password, outside any transaction, since that takes tens of milliseconds. The three limits count before the password is
+ * verified, so that parallel guesses can't pass together. They are refunded after a success, and after a check that did not happen (no database, too many
+ * sign-ins at once). An unknown account costs as much time as a known one. A refusal is recorded here, in its own transaction.
  */
 export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginBody>>): Promise<LoginAttempt> {
   const { deps, body, address, limits, limitAddress, userAgent } = request;
-  // `mount` has validated the body against LoginBody before.
   const { email, password } = body;
   const account = accountHash(deps.keys, normalizeEmail(email));
   const accountKey = account.toString('base64url');
@@ -54,7 +52,7 @@ export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginB
     { policy: 'login_ip', key: limitAddress },
   ] as const;
 
-  // Beside each other: finding the account decides nothing.
+  // In parallel with the limits: the lookup alone decides nothing.
   const finding = markHandled(findLogin(deps.db, normalizeEmail(email)));
   await limits.consume(hits);
   const { found, isRight } = await lookAt(deps, finding, password).catch(async (error: unknown) => {
@@ -91,7 +89,7 @@ async function lookAt(
   return { found, isRight };
 }
 
-/** One round trip, committed with it. */
+/** Records a refusal in one round trip, which also commits it. */
 function recordAlone({ deps, correlationId }: IdentifyRequest, caller: Caller, failure: LoginFailure): Promise<void> {
   return withAutocommit(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId }, (tx) => recordLoginFailure(tx, failure));
 }
@@ -103,9 +101,8 @@ export interface RefreshAttempt {
   readonly found: RefreshAnswer;
 }
 
-/** Finds whose refresh token it is. Throws `credential_invalid` for an unknown one, `session_revoked` for that of an inactive user. */
+/** Finds the session of a refresh token. Throws `credential_invalid` for an unknown token, `session_revoked` for that of an inactive user. */
 export async function attemptRefresh({ deps, body, limits }: IdentifyRequest<Static<typeof RefreshBody>>): Promise<RefreshAttempt> {
-  // `mount` has validated the body against RefreshBody before.
   const { refresh_token: token } = body;
 
   if (!isOpaqueToken('refresh', token)) throw fail('credential_invalid');

@@ -21,17 +21,16 @@ import { grantOf, keepFailure, ownAccount } from './own-account.ts';
 
 type Method = 'totp' | 'recovery_code' | 'password';
 
-/** A code before it is checked, or a password after it was checked. */
+/** A code that is still to be checked, or a password that has been checked. */
 export type MfaAttempt =
   | { readonly kind: 'challenge'; readonly caller: Caller; readonly challengeId: string; readonly found: ChallengeAnswer }
   | { readonly kind: 'step_up'; readonly caller: Caller; readonly email: string; readonly isPasswordRight: boolean | null };
 
 /**
- * Finds out whose sign-in or session is to be verified, and counts the try against the user. A password is verified here, outside any transaction.
- * 422 for a challenge beside a bearer or neither; one 401 for every challenge that isn't there.
+ * Finds the sign-in or session to be verified, and counts the try against the user. Verifies a password here, outside any transaction. Throws 422 for a
+ * challenge with a bearer token or for neither, and the same 401 for every challenge that can't be answered.
  */
 export async function attemptMfa(request: IdentifyRequest<Static<typeof MfaVerifyBody>>): Promise<MfaAttempt> {
-  // `mount` has validated the body against MfaVerifyBody before.
   const { challenge_id: challengeId = null, method = 'totp', code } = request.body;
 
   if (request.caller.kind !== 'nobody') {
@@ -66,7 +65,7 @@ function refuseMethod(method: Method, { hasFactor }: OwnCredential): void {
   }
 }
 
-/** Completes a sign-in. The try is counted and committed before its code is compared; wrong, over-tried, used and expired are one answer. */
+/** Completes a sign-in. The try is counted and committed before its code is compared; a wrong, used or expired code and too many tries get the same answer. */
 export async function completeLogin(
   ctx: Ctx,
   { method, code }: { method: Method; code: string },

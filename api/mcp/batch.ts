@@ -18,14 +18,14 @@ type Entry =
 
 /** The specification sets no maximum; each message may start a run or wait for one. */
 export const maxMessages = 20;
-/** The only revision with batches. Its clients send no version header, which came with the next one. */
+/** The only revision with batches. Its clients send no version header: the next revision introduced it. */
 const version = '2025-03-26';
 
 /**
- * Answers the messages of one body (MCP 2025-03-26, Streamable HTTP; JSON-RPC 2.0 §6) as if each had come alone: each is counted by the rate limits, and
- * from the second on the credential is looked at again. They are carried out one after the other, and no further one begins once the client has left. Throws
- * RpcFault 400 for a batch that is empty, too long, or of another revision, and what a single message throws for its session, limits and scopes: nothing was
- * done then.
+ * Answers the messages of one body (MCP 2025-03-26, Streamable HTTP; JSON-RPC 2.0 §6) as if each had come alone: the rate limits count each, and the credential
+ * is checked again before each request but the first. Requests are executed in order, and none begins after the client has disconnected. Throws RpcFault 400
+ * for a batch that is empty, too long or of another revision, and what a single message throws for its MCP session, limits and scopes; in these cases no
+ * request has been executed.
  */
 export async function answerBatch(ctx: RawCtx, http: Http, values: readonly unknown[]): Promise<void> {
   refuseUnfit(values, http);
@@ -65,7 +65,7 @@ function entryOf(value: unknown): Entry {
   }
 }
 
-/** The answers in the order of their requests, as JSON. */
+/** Returns the answers as JSON texts, in the order of their requests. */
 async function answers(
   ctx: RawCtx,
   http: Http,

@@ -43,7 +43,7 @@ function makeCatalogue(operations: readonly RegisteredOperation[]): Catalogue {
       if (before !== undefined) return before;
       const names = key === '' ? [] : key.split(',');
       const list = `[${names.map((name) => texts.get(name)).join()}]`;
-      // As many as there are kinds of callers; scopes could make more.
+      // There are as many lists as kinds of callers; combinations of scopes could make more.
       if (lists.size < maxLists) lists.set(key, list);
       return list;
     },
@@ -68,8 +68,8 @@ function toolOf(operation: RegisteredOperation): object {
 }
 
 /**
- * What role and scopes allow. To an application that a person has connected also what its grant lacks: calling it is how it asks for more (MCP,
- * authorization: step-up), and what nobody sees nobody calls. Keys and clients of their own can't ask.
+ * Whether role and scopes allow the operation. An application that a person has connected also sees tools beyond its grant: it requests further scopes by a
+ * call (MCP, authorization: step-up), and no client calls a tool that it does not see. Service keys and clients that act for themselves can't request scopes.
  */
 function isOpenTo(operation: RegisteredOperation, caller: Caller): boolean {
   const canAsk = caller.clientId !== null && caller.userId !== null;

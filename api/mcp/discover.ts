@@ -20,7 +20,7 @@ type Asked = Static<typeof McpDiscover>;
 
 const maxMs = 15_000;
 
-/** What the caller's organization lets out. Throws 422 `egress` for an address that it would not. */
+/** The egress policy of the caller's organization. Throws 422 `egress` for an address that it refuses. */
 export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPolicy> {
   const organizationId = organizationOf(ctx.caller);
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
@@ -29,7 +29,7 @@ export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPoli
   return policy;
 }
 
-/** What a look at a server takes, for the caller's organization. */
+/** The dependencies of a discovery, for the caller's organization. */
 export function discoveryParts({ deps, caller }: Pick<Ctx, 'deps' | 'caller'>): DiscoveryDeps {
   return { egress: deps.egress, schemas: deps.schemas.of(organizationOf(caller)) };
 }
@@ -39,7 +39,7 @@ export interface DiscoveryDeps {
   readonly schemas: TenantSchemas;
 }
 
-/** Asks a server what it is, within 15 s. Every failure is an answer, too: not reachable, or authorization required. */
+/** Asks a server what it is, within 15 s. An unreachable server and one that requires authorization are results, too, not errors. */
 export async function discoverServer(parts: DiscoveryDeps, policy: EgressPolicy, asked: Asked): Promise<Discovery> {
   const began = performance.now();
   const way = { egress: parts.egress, policy, signal: deadlineIn(maxMs) };
@@ -120,5 +120,5 @@ function masked(found: Discovery, token: string | undefined): Discovery {
   if (token === undefined) return found;
   const { conceal, mask } = createTextMask(() => '[token]');
   conceal('token', token);
-  return maskJson(found, mask) as Discovery; // the same but for texts in which the token stood
+  return maskJson(found, mask) as Discovery; // only texts that contained the token differ
 }

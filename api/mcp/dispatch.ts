@@ -26,7 +26,7 @@ import { demandScopes } from './step-up.ts';
 import { toolOf } from './tool-call.ts';
 import { answerWhenDone } from './waiting-answer.ts';
 
-/** Answers one POST. What breaks the protocol is a JSON-RPC error; the rest fails as every request does. */
+/** Answers one POST. A breach of the protocol gets a JSON-RPC error; any other failure is thrown, as in every operation. */
 export async function answerPost(ctx: RawCtx, http: Http): Promise<void> {
   let value: unknown = null;
   try {
@@ -57,7 +57,7 @@ async function answerMessage(ctx: RawCtx, http: Http, message: RpcMessage): Prom
   await answerWhenDone(http, workOf(exchange, message));
 }
 
-/** Opens a session. A revision that is not served is answered by the newest that is. */
+/** Opens an MCP session. If the requested revision is not served, the reply names the newest that is. */
 async function initialize(ctx: RawCtx, http: Http, { id, params }: RpcRequest): Promise<void> {
   const wanted = params['protocolVersion'];
   if (typeof wanted !== 'string') throw new RpcFault(rpcCodes.invalidParams, 'protocolVersion is missing.');
@@ -68,7 +68,7 @@ async function initialize(ctx: RawCtx, http: Http, { id, params }: RpcRequest): 
   sendJson(http.reply, resultText(id, JSON.stringify({ protocolVersion, capabilities, serverInfo: serverInfoOf(ctx), instructions })));
 }
 
-/** A stream of what the client asked to be told and this server can tell: changes of the list of tools. */
+/** Opens a stream of those requested notifications that this server sends: changes of the list of tools. */
 function listen(exchange: Exchange, { id, params }: RpcRequest): void {
   const wanted = params['notifications'];
   if (!isJson(wanted)) throw new RpcFault(rpcCodes.invalidParams, 'notifications must be an object.');

@@ -32,7 +32,7 @@ const McpMessage = Type.Object(
   { $id: 'McpMessage', additionalProperties: true, description: 'A message of the Model Context Protocol' },
 );
 
-/** One message, or several. */
+/** One message, or a batch. */
 const McpBody = Type.Unsafe<object>({
   oneOf: [
     McpMessage,
@@ -40,7 +40,7 @@ const McpBody = Type.Unsafe<object>({
   ],
 });
 
-/** What a request of JSON-RPC 2.0 is answered with: one of `result` and `error`. What breaks the protocol fails with it too. */
+/** The response to a JSON-RPC 2.0 request: either `result` or `error`. A breach of the protocol gets an `error`, too. */
 const McpAnswer = closed(
   {
     jsonrpc: Type.Literal('2.0', { description: 'Version of JSON-RPC' }),
@@ -87,7 +87,7 @@ export const endpointOperations = {
       alsoProduces: { 'text/event-stream': plainText('The same answer as an event, after events about its progress') },
       alsoFailsAs: { 'application/json': McpAnswer },
       body: McpBody,
-      // The message that any client may begin with.
+      // Any client may begin with this message.
       example: {
         body: {
           jsonrpc: '2.0',
@@ -141,13 +141,19 @@ export const endpointOperations = {
   ),
 };
 
-/** A page of a stranger must not reach a deployment through its visitor's browser (MCP, Streamable HTTP: security). Clients that are no browser send no Origin. */
+/**
+ * Throws 403 for a foreign origin: a stranger's page must not reach a deployment through its visitor's browser (MCP, Streamable HTTP: security). Clients other
+ * than browsers send no Origin.
+ */
 function refuseForeignOrigin(env: ApiEnv, origin: string | undefined): void {
   if (origin === undefined || origin === env.publicUrl || env.corsOrigins.includes(origin)) return;
   throw fail('resource_forbidden', { reason: 'origin_not_allowed', detail: 'Pages of this origin are not allowed to use the endpoint.' });
 }
 
-/** The session that GET and DELETE name. 400 for a version that is not served; 405 without a session, which newer versions have none of. */
+/**
+ * Returns the MCP session that a GET or DELETE names. Throws 400 for a version that is not served within sessions, and 405 without a session: newer versions
+ * have none.
+ */
 function demandSessionId(headers: Readonly<IncomingHttpHeaders>): string {
   const id = sessionIdOf(headers);
   if (id === null)

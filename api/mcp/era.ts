@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isJson, rpcCodes, RpcFault, type Json, type RpcMessage } from './json-rpc.ts';
 
-/** Revisions with a handshake and a session, newest first. */
+/** Revisions with a handshake and an MCP session, newest first. */
 export const sessionVersions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 /** Revisions in which each request is self-contained, newest first. */
 export const statelessVersions = ['2026-07-28'] as const;
@@ -17,12 +17,12 @@ export type Era = 'session' | 'stateless';
 
 type Headers = Readonly<IncomingHttpHeaders>;
 
-/** Bodies of these methods name what the header Mcp-Name repeats. */
+/** The parameter of each method whose value the header Mcp-Name repeats. */
 const nameFields: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
 
 /**
- * By which rules a message is to be served: those of 2026-07-28 when it, or its header, names that revision, else those with a session.
- * Throws RpcFault 400 for a version that is not served, for an incomplete `_meta`, and where header and body disagree.
+ * Returns the era whose rules apply to a message: `stateless` if its `_meta` names a revision or its header a stateless one, else `session`. Throws RpcFault
+ * 400 for a version that is not served, for an incomplete `_meta`, and where header and body disagree.
  */
 export function eraOf(message: RpcMessage, headers: Headers): Era {
   if (message.kind === 'response') return 'session';
@@ -40,12 +40,12 @@ export function eraOf(message: RpcMessage, headers: Headers): Era {
   return 'stateless';
 }
 
-/** Whether a revision with sessions is served. */
+/** Whether a version is a served revision with sessions. */
 export function isSessionVersion(version: string): boolean {
   return isIn(sessionVersions, version);
 }
 
-/** `_meta` of a message's parameters; empty where there is none. */
+/** Returns `_meta` of a message's parameters; empty if there is none. */
 export function metaOf(params: Json): Json {
   const meta = params['_meta'];
   return isJson(meta) ? meta : {};
@@ -67,7 +67,7 @@ function checkVersion(named: string | null, claim: unknown): void {
   if (wanted !== null && !isIn(statelessVersions, wanted)) throw unsupported(wanted, statelessVersions);
 }
 
-/** Intermediaries route by these headers, so a request without them, or with others than its body, is not served. */
+/** Intermediaries route by these headers, so a request that lacks them, or whose body contradicts them, is refused. */
 function checkHeaders(message: Extract<RpcMessage, { kind: 'request' }>, headers: Headers, named: string | null): void {
   if (named === null) throw mismatch('MCP-Protocol-Version is missing.');
   const method = headerOf(headers, 'mcp-method');
@@ -82,13 +82,13 @@ function checkHeaders(message: Extract<RpcMessage, { kind: 'request' }>, headers
   if (decoded(name) !== inBody) throw mismatch('Mcp-Name does not match the body.');
 }
 
-/** A header's text without the white space around it; null where it is missing. */
+/** Returns a header's trimmed text; null if it is missing. */
 function headerOf(headers: Headers, name: string): string | null {
   const value = headers[name];
   return typeof value === 'string' ? value.trim() : null;
 }
 
-/** What a header can't hold travels as `=?base64?…?=`; null when that is broken. */
+/** Decodes `=?base64?…?=`, in which clients send text that a header can't hold; null if the encoding is broken. */
 function decoded(value: string): string | null {
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? [];
   if (encoded === undefined) return value;

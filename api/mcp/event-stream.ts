@@ -4,7 +4,7 @@ import { eventStreamHeaders, rawHeaders } from '../http/reply/headers.ts';
 
 /** Messages to a client as server-sent events, on the response of its request. */
 export interface EventStream {
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   readonly gone: AbortSignal;
   send(message: string): void;
   end(): void;
@@ -14,10 +14,10 @@ export interface EventStream {
 const commentMs = 15_000;
 /** The maximum number of unsent bytes before a client is disconnected; a single message may be larger. */
 const maxUnsentBytes = 4 * 1024 * 1024;
-/** How long an ended stream waits for a client that takes nothing. */
+/** How long an ended stream waits for a client that reads nothing. */
 const lingerMs = 5_000;
 
-/** Takes the response over and opens the stream; a comment goes out every 15 s. */
+/** Takes over the response and opens the stream; sends a comment every 15 s. */
 export function openEventStream(http: { readonly request: FastifyRequest; readonly reply: FastifyReply }): EventStream {
   http.reply.hijack();
   const response = http.reply.raw;
@@ -31,7 +31,7 @@ export function openEventStream(http: { readonly request: FastifyRequest; readon
   response.on('close', stop);
   if (response.destroyed) stop();
   response.writeHead(200, rawHeaders(http.request, eventStreamHeaders));
-  // Not all readers take a head alone for an answer.
+  // Some clients do not treat the headers alone as a response.
   write(': open\n\n');
 
   return {
@@ -47,13 +47,13 @@ export function openEventStream(http: { readonly request: FastifyRequest; readon
 
   function write(chunk: string): void {
     if (response.destroyed || response.writableEnded) return;
-    // Judged before the chunk: a large answer to a client that reads is no reason to cut it off.
+    // Checked before the chunk is added: a large message is no reason to disconnect a client that reads.
     if (response.writableLength > maxUnsentBytes) response.destroy();
     else response.write(chunk);
   }
 }
 
-/** Lets an ended response go out to its last byte, as long as its client takes any. */
+/** Sends the rest of an ended response, as long as its client reads any of it; else destroys it. */
 function cutOffWhenStill(response: ServerResponse): void {
   let unsentBytes = response.writableLength;
   const timer = setInterval(() => {

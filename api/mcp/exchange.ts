@@ -14,11 +14,11 @@ export interface Exchange {
   readonly ctx: RawCtx;
   readonly http: Http;
   readonly era: Era;
-  /** A result as JSON, of fields that are JSON texts (`"name":value`) and what goes into `_meta`. */
+  /** Returns a result as JSON, made of fields that are JSON texts (`"name":value`) and the members of `_meta`. */
   result(fields: readonly string[], meta?: Json): string;
 }
 
-/** What the server calls itself. */
+/** Name and version by which the server identifies itself to clients. */
 export function serverInfoOf({ deps }: Pick<RawCtx, 'deps'>): Json {
   return { name: 'longhaul', title: 'Longhaul', version: deps.env.build.version };
 }

@@ -5,7 +5,7 @@ import { findForbiddenText } from '../http/input/text-scan.ts';
 export type Json = Record<string, unknown>;
 export type RpcId = string | number;
 
-/** A message from a client. Responses are accepted and dropped, because this server sends no requests. */
+/** A message from a client. Responses are accepted and ignored, because this server sends no requests. */
 export type RpcMessage =
   | { readonly kind: 'request'; readonly id: RpcId; readonly method: string; readonly params: Json }
   | { readonly kind: 'notification'; readonly method: string; readonly params: Json }
@@ -42,13 +42,13 @@ export class RpcFault extends Error {
 }
 
 const maxDepth = 64;
-/** More than a refusal lists. */
+/** More marks than a refusal lists. */
 const maxMarks = 60;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Takes the bytes of a POST as JSON: one message, or several. Throws RpcFault 400 for what is none, and for what is nested too deeply. Numbers that a
- * double would change are marks: `refuseMarks`.
+ * Parses the body of a POST: one message, or a batch. Throws RpcFault 400 for invalid JSON and for deep nesting. Marks the numbers that a double would change,
+ * see `refuseMarks`.
  */
 export function readJson(body: unknown): { readonly value: unknown; readonly hasMarks: boolean } {
   let value: unknown;
@@ -81,13 +81,13 @@ export function messageOf(value: unknown): RpcMessage {
   return { kind: 'request', id, method, params: params ?? {} };
 }
 
-/** The id that the refusal of a message can name; null where it has none. */
+/** Returns the id that a refusal of the message repeats; null if it has none. */
 export function idIn(value: unknown): RpcId | null {
   const id = isJson(value) ? value['id'] : null;
   return (typeof id === 'string' && !isMark(id)) || typeof id === 'number' ? id : null;
 }
 
-/** A response whose result is JSON already. */
+/** Returns a response whose result is JSON text already. */
 export function resultText(id: RpcId, result: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 }
@@ -100,7 +100,7 @@ export function sendJson(reply: FastifyReply, text: string, status = 200): Fasti
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text);
 }
 
-/** A response that says what was wrong. */
+/** Returns an error response. */
 export function faultText(id: RpcId | null, { code, message, details }: RpcFault): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(details ? { data: details } : {}) } });
 }
@@ -109,7 +109,7 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Throws RpcFault 400 for a mark outside the arguments of a tool: their own parser tells of those. */
+/** Throws RpcFault 400 for a mark outside the arguments of a tool; the parser of the arguments reports those inside. */
 export function refuseMarks(value: unknown): void {
   const isAllowed = Array.isArray(value) ? /^\/\d+\/params\/arguments/ : /^\/params\/arguments/;
   const pointer = findForbiddenText(value).numbers.find((found) => !isAllowed.test(found));
@@ -121,7 +121,7 @@ function isWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((child) => isWithin(child, depth - 1));
 }
 
-/** 400 for anything that is not a JSON-RPC 2.0 message (MCP, Streamable HTTP: sending messages). */
+/** Returns the RpcFault 400 for a body that is not a JSON-RPC 2.0 message or batch (MCP, Streamable HTTP: sending messages). */
 export function invalidMessage(message: string): RpcFault {
   return new RpcFault(rpcCodes.invalidRequest, message, { status: 400 });
 }

@@ -11,14 +11,14 @@ export interface ListStream {
   readonly changed: string | null;
   /** Sent before the server itself ends the stream. */
   readonly last: string | null;
-  /** Whether the stream's session still lives. */
+  /** Whether the stream's MCP session still exists. */
   readonly isAlive: () => Promise<boolean>;
 }
 
-/** The delay after which a revoked credential ends the stream and a changed role is reported. */
+/** The maximum delay until a revoked credential ends the stream and a changed role is reported. */
 const checkMs = 5_000;
 
-/** Keeps an event stream open and reports on it when the caller's tools have changed. 429 and 503 come before its first byte. */
+/** Keeps an event stream open and sends `changed` when the caller's tools have changed. Throws 429 and 503 before its first byte. */
 export function serveListStream(ctx: RawCtx, http: Http, stream: ListStream): void {
   const { deps, caller, log } = ctx;
   const slot = deps.hub.admit(principalOf(caller));
@@ -61,7 +61,7 @@ export function serveListStream(ctx: RawCtx, http: Http, stream: ListStream): vo
   if (stream.changed === null) end();
 }
 
-/** What the credential of the stream allows by now; null when it is good for nothing here any more. Throws when that can't be told. */
+/** Returns the key of the tools that the stream's credential allows now; null if the credential is refused. Throws if that is unknown. */
 async function keyNow({ deps }: RawCtx, { request }: Http): Promise<string | null> {
   try {
     return catalogueOf(deps.operations).keyOf(await callerNow(deps, request));

@@ -5,13 +5,13 @@ import { resultText, rpcCodes, RpcFault, type RpcRequest } from './json-rpc.ts';
 import { toolCall } from './tool-call.ts';
 import type { Awaited } from './waiting-answer.ts';
 
-/** What answers a request of one method. */
+/** Answers the requests of one method. */
 type Method = (exchange: Exchange, request: RpcRequest) => Awaited;
 
 export const capabilities = { tools: { listChanged: true } };
 export const instructions =
   'Tools of a Longhaul deployment: agents, their runs and what they use. Start a run with createRun, wait for it with waitForRun and read what it said with listRunMessages. Errors carry code, detail and whether the same call can succeed later.';
-/** A list is private to the caller and refreshed soon. */
+/** A client may cache the reply for its caller only, and briefly. */
 const cacheHints = ['"ttlMs":60000', '"cacheScope":"private"'];
 
 const common: Readonly<Record<string, Method>> = { 'tools/list': listTools, 'tools/call': toolCall };
@@ -20,7 +20,7 @@ const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
   stateless: { ...common, 'server/discover': discover },
 };
 
-/** The work behind a request. Throws RpcFault for a method that is not served, and for parameters that are wrong. */
+/** Returns the work behind a request. Throws RpcFault for a method that is not served, and for invalid parameters. */
 export function workOf(exchange: Exchange, request: RpcRequest): Awaited {
   const { era } = exchange;
   const method = Object.hasOwn(methods[era], request.method) ? methods[era][request.method] : undefined;
@@ -42,7 +42,7 @@ function listTools(exchange: Exchange, request: RpcRequest): Awaited {
   return told(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);
 }
 
-/** What needs no waiting. */
+/** A response that is ready at once. */
 function told(exchange: Exchange, { id }: RpcRequest, fields: readonly string[]): Awaited {
   return { progressToken: null, work: async () => resultText(id, exchange.result(fields)) };
 }

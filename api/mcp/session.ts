@@ -9,13 +9,13 @@ export function storeOf({ deps }: { readonly deps: Pick<Deps, 'redis' | 'env'> }
   return { redis: deps.redis, redisPrefix: deps.env.redisPrefix };
 }
 
-/** The session that a request names; null where it names none. */
+/** Returns the id of the MCP session that a request names; null if it names none. */
 export function sessionIdOf(headers: Readonly<IncomingHttpHeaders>): string | null {
   const id = headers['mcp-session-id'];
   return typeof id === 'string' && id !== '' ? id : null;
 }
 
-/** Throws RpcFault: 400 without a session, 404 for one that has ended or is another principal's, so that the client begins anew. */
+/** Renews the request's MCP session. Throws RpcFault 400 without one, 404 if it has ended or is another principal's, so that the client begins anew. */
 export async function demandSession(ctx: RawCtx, { request }: Http): Promise<void> {
   const id = sessionIdOf(request.headers);
   if (id === null) throw new RpcFault(rpcCodes.refused, 'Mcp-Session-Id is missing. Send initialize first.', { status: 400 });

@@ -7,9 +7,10 @@ import { oauthScopes } from '../http/credentials/scopes.ts';
 import type { RawCtx } from './exchange.ts';
 
 /**
- * Refuses calls beyond the scopes of the credential before any of them is carried out: 403 `scope_insufficient` of the request itself, whose challenge
- * is `insufficient_scope` (RFC 6750 §3.1) and names what is held with what is lacking, since a client asks for exactly that and would lose the rest (MCP
- * 2025-11-25, authorization: scope challenge handling). What the role forbids no scope would mend: that stays the tool's own answer.
+ * Refuses calls beyond the credential's scopes before any of them is executed: 403 `scope_insufficient` for the whole request, with the challenge
+ * `insufficient_scope` (RFC 6750 §3.1). The challenge names the scopes that the caller holds and those that are missing, since a client requests exactly these
+ * and would lose the rest (MCP 2025-11-25, authorization: scope challenge handling). If the role forbids a call, no scope would help: the result of the tool
+ * reports that.
  */
 export function demandScopes({ caller, deps }: Pick<RawCtx, 'caller' | 'deps'>, tools: readonly RegisteredOperation[]): void {
   const lacking = [...new Set(tools.filter((tool) => isWithinRole(tool, caller)).flatMap((tool) => missingScope(tool, caller) ?? []))];

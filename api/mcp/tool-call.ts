@@ -11,8 +11,8 @@ import type { Awaited } from './waiting-answer.ts';
 const toldHeaders = ['etag', 'location', 'retry-after', 'idempotency-replayed'];
 
 /**
- * The work behind `tools/call`: the operation's reply as text and as structured content, its refusals as `isError` with the envelope. Throws RpcFault for
- * what names no tool.
+ * Returns the work behind `tools/call`: the operation's reply as text and as structured content, or its failure as `isError` with the envelope. Throws RpcFault
+ * for an unknown tool and for arguments that are not an object.
  */
 export function toolCall(exchange: Exchange, request: RpcRequest): Awaited {
   const { deps } = exchange.ctx;
@@ -45,7 +45,7 @@ function fieldsOf(done: Invoked): readonly string[] {
   }
   const { body } = done.reply;
   if (body === null) return [contentOf('Done.')];
-  // The body is JSON already, and an object: every view and page is one.
+  // The body is JSON text of an object: every view and page is one.
   return isJsonReply(done.reply) ? [contentOf(body), `"structuredContent":${body}`] : [contentOf(body)];
 }
 

@@ -4,11 +4,11 @@ import { querySchemaOf } from '../http/reply/page.ts';
 import { keyArgument, tagArgument } from '../http/input/parse-arguments.ts';
 import { isJson, type Json } from './json-rpc.ts';
 
-/** Formats that JSON Schema itself knows and that are kept here as it says; others of ours are told by pattern and length. */
+/** Formats that keep their meaning in JSON Schema; pattern and length describe the values of our other formats. */
 const commonFormats = new Set(['uuid', 'date-time', 'date']);
 const dropped = new Set(['$id', 'example', 'examples', 'discriminator', 'deprecated']);
 
-/** The input of an operation as one object: path, query and body side by side, and what headers carry on the route. Throws when two share a name. */
+/** Returns the input of an operation as one object: path, query and body side by side, and what the route takes from headers. Throws if two share a name. */
 export function inputSchemaOf(operation: RegisteredOperation): Json {
   const query = querySchemaOf(operation);
   const body = operation.body ? fieldsOf(schemaOf(operation.body)) : { properties: {}, required: [] };
@@ -28,7 +28,7 @@ export function inputSchemaOf(operation: RegisteredOperation): Json {
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), additionalProperties: false };
 }
 
-/** Inputs that stand in one place of a request. */
+/** Inputs from one location of a request, see `meaningOf`. */
 interface Group {
   readonly kind: 'path' | 'query' | 'field';
   readonly place: string;
@@ -42,7 +42,7 @@ function toArguments({ kind, place, fields }: Group): [string, Json][] {
   });
 }
 
-/** The fields of a body; those of all its forms where there are several, of which only what each demands is demanded. */
+/** Returns the fields of a body. If it has several forms, these are the fields of all, and those are required that every form requires. */
 function fieldsOf(body: Json): Json {
   if (!Array.isArray(body['oneOf'])) return body;
   const forms = body['oneOf'].map(schemaOf);
@@ -71,7 +71,7 @@ function headersOf(operation: RegisteredOperation): Json {
   };
 }
 
-/** A schema as clients of any kind read it: nothing of ours in it, components in place. */
+/** Returns a schema that any client can read: without our own keywords, and with components inlined. */
 function rewrite(schema: Json, outer: string): Json {
   const place = placeOf(schema, outer);
   const made: Json = {};
@@ -96,17 +96,17 @@ function rewriteKeyword(keyword: string, value: unknown, place: string): unknown
   return isJson(value) ? rewrite(value, place) : value;
 }
 
-/** A component is a place of its own, see `meaningOf`. */
+/** A component is a location of its own, see `meaningOf`. */
 function placeOf(schema: Json, outer: string): string {
   return typeof schema['$id'] === 'string' ? schema['$id'] : outer;
 }
 
-/** An own description goes before what the name means there. */
+/** A schema's own description takes precedence over the meaning of its name. */
 function withMeaning(schema: Json, meaning: string | undefined): Json {
   return schema['description'] !== undefined || meaning === undefined ? schema : { ...schema, description: meaning };
 }
 
-/** TypeBox schemas are plain JSON Schema objects, here read as such. */
+/** Reads a TypeBox schema as the plain JSON Schema object that it is. */
 function schemaOf(value: unknown): Json {
   return isJson(value) ? value : {};
 }

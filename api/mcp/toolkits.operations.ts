@@ -23,7 +23,7 @@ import {
   toMcpToolkitStatusView,
 } from './toolkit-sync.schema.ts';
 
-/** The platform as a client of MCP servers; its own endpoint is another file. */
+/** The platform as a client of MCP servers; its own MCP endpoint is in `endpoint.operations.ts`. */
 export const mcpToolkitOperations = {
   discoverMcpServer: post(
     '/mcp/discover',
@@ -74,7 +74,7 @@ export const mcpToolkitOperations = {
       if (organizationId === null)
         throw fail('state_conflict', { reason: 'platform_toolkit', detail: 'A toolkit of the platform cannot be synced with a server.' });
       if (body.authorization !== undefined) {
-        // A toolkit of this kind holds this config.
+        // A toolkit of kind mcp has this config.
         const principal = principalOf(ctx, toolkit.config as unknown as McpToolkitConfig);
         await takeCode(ctx, ctx.deps.keys, { toolkitId: toolkit.id, principal, ...body.authorization });
       }
@@ -111,7 +111,7 @@ export const mcpToolkitOperations = {
   ),
 };
 
-/** What a repeat finds whose first request died while it waited for the server. */
+/** The view at the commit, which the result of `afterCommit` replaces. */
 const nothingYet = {
   reachable: false,
   transport: null,
@@ -124,19 +124,19 @@ const nothingYet = {
   duration_ms: 0,
 };
 
-/** Where the caller asks from: a look at a server belongs to no row. */
+/** The row scope of the caller: a discovery belongs to no row. */
 function placeOf({ caller }: Ctx): { readonly organizationId: string | null; readonly workspaceId: string | null } {
   return { organizationId: organizationOf(caller), workspaceId: caller.view?.workspaceId ?? caller.workspaceId };
 }
 
-/** Whether the caller is an admin where the toolkit lives. */
+/** Whether the caller is an admin in the row scope of the toolkit. */
 function isAdminOf({ caller }: Ctx, workspaceId: string | null): boolean {
   const isElsewhere = workspaceId !== null && caller.workspaces !== 'all';
   const role = isElsewhere ? caller.workspaces.get(workspaceId) : caller.role;
   return role !== undefined && rankOf(role) >= rankOf('admin');
 }
 
-/** Whose grant the code is for. */
+/** The principal who receives the grant of the code. */
 function principalOf(ctx: Ctx, { auth }: McpToolkitConfig): McpPrincipal {
   if (auth.type !== 'oauth' || auth.mode === 'shared') return sharedPrincipal;
   const { userId } = ctx.caller;

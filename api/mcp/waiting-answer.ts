@@ -3,18 +3,18 @@ import { openEventStream, type EventStream } from './event-stream.ts';
 import type { Http } from './exchange.ts';
 import { notificationText, sendJson } from './json-rpc.ts';
 
-/** Work whose answer may take its time. */
+/** Work whose answer may take long. */
 export interface Awaited {
   readonly progressToken: string | number | null;
   /** Returns the answer as JSON and never throws; the signal is aborted when the client no longer waits. */
   readonly work: (signal: AbortSignal) => Promise<string>;
 }
 
-/** Clients and proxies give up on a silent request; longer ones become a stream. */
+/** Clients and proxies give up on a silent request; after this time, the reply becomes a stream. */
 const patienceMs = 10_000;
 const progressMs = 2_000;
 
-/** Answers short work with JSON; work that reports progress or takes longer becomes an event stream. Disconnecting ends the wait, not the work. */
+/** Answers short work with JSON, and work that reports progress or takes longer with an event stream. Disconnecting ends the wait, not the work. */
 export async function answerWhenDone(http: Http, awaited: Awaited): Promise<void> {
   const left = new AbortController();
   const response = http.reply.raw;
@@ -36,7 +36,7 @@ export async function answerWhenDone(http: Http, awaited: Awaited): Promise<void
   stream.end();
 }
 
-/** The result, or null when it takes longer. */
+/** Returns the result, or null if it takes longer. */
 async function within(working: Promise<string>, timeoutMs: number): Promise<string | null> {
   const over = new AbortController();
   try {
@@ -46,7 +46,7 @@ async function within(working: Promise<string>, timeoutMs: number): Promise<stri
   }
 }
 
-/** Reports elapsed seconds: the real progress is unknown, but clients keep waiting as long as the number grows. */
+/** Reports elapsed seconds until the returned function is called: the real progress is unknown, but clients keep waiting as long as the number grows. */
 function reportProgress(stream: EventStream, progressToken: string | number): () => void {
   const startedAt = performance.now();
   const tell = () => {

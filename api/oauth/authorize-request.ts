@@ -14,17 +14,17 @@ import { scopesToAsk } from './scope-rules.ts';
 type Query = Partial<Static<typeof AuthorizeQuery>>;
 type Asked = IdentifyRequest<unknown, Query>;
 
-/** A request that may be shown to a user, or where a browser goes instead. */
+/** A request that may be shown to a user, or the redirect that refuses it. */
 export type AuthorizationAttempt =
   | { readonly kind: 'accepted'; readonly client: FoundClient; readonly request: AuthorizationRequest; readonly isBrowser: boolean }
   | { readonly kind: 'refused'; readonly redirectTo: string };
 
 /**
- * Judges a request before anything is written. A client or redirect that is wrong is told to whoever asks, and nobody is sent anywhere; what is
- * wrong beyond that is told to the client, by its redirect (RFC 6749 §4.1.2.1).
+ * Checks a request before anything is written. The reply reports a wrong client or redirect URI, and redirects nobody. Any other error is for the client: a
+ * browser is redirected to it (RFC 6749 §4.1.2.1), and another caller gets the error with that redirect.
  */
 export async function attemptAuthorization(asked: Asked): Promise<AuthorizationAttempt> {
-  // Valid or absent, field by field: what broke the schema stands in `violations`.
+  // Each field is valid or absent: `violations` lists what broke the schema.
   const query = readable(asked.query, asked.violations);
   const client = await clientOf(asked, query);
   const redirectUri = redirectOf(client, query);
@@ -86,7 +86,7 @@ function detailOf(violations: readonly Violation[]): string {
   return `Missing, repeated or malformed: ${names.join(', ')}.`;
 }
 
-/** The parameters that keep their rules. */
+/** Returns the parameters that are valid. */
 function readable(query: Query, violations: readonly Violation[]): Query {
   const broken = new Set(violations.map(({ name }) => name));
   return Object.fromEntries(Object.entries(query).filter(([name]) => !broken.has(name)));

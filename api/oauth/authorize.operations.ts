@@ -67,7 +67,7 @@ async function start(ctx: Ctx, query: Static<typeof AuthorizeQuery>, attempt: Au
   if (!isBrowser) return toTransactionView(client, request, opened);
   const { consentUrl } = ctx.deps.env.oauth;
 
-  // The request goes along, so that the page can ask here what it is about.
+  // The URL repeats the request, so that the page can ask this endpoint for its details.
   if (consentUrl !== null) return seeOther(withAnswer(consentUrl, { ...query, transaction_id: opened.transactionId }));
   const view = toTransactionView(client, request, opened);
   const page = consentPage(view);
@@ -83,7 +83,7 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
 
   if (!client || client.isDeleted)
     throw new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client no longer exists.' });
-  // Whose grant it is: the organization of the person, whatever the caller is narrowed to.
+  // The grant belongs to the person's own organization. Only operators have a view, and they belong to no organization.
   const who = { userId, organizationId: ctx.caller.view ? null : ctx.caller.organizationId };
 
   const granted = body.decision === 'deny' ? null : { ...request, clientId, scope: scopes.join(' ') };

@@ -6,7 +6,7 @@ import { iso } from '../../db/sql.ts';
 import { oauthScopes } from '../http/credentials/scopes.ts';
 import { closed, listOf, oneOf, text, Timestamp, Url } from '../http/input/schema.ts';
 
-/** Open: parameters that are not known here are ignored (RFC 6749 §3.1). */
+/** Open: unknown parameters are ignored (RFC 6749 §3.1). */
 export const AuthorizeQuery = Type.Object(
   {
     response_type: oneOf(['code'], { description: 'Always code' }),

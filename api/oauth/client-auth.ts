@@ -3,7 +3,7 @@ import { isClientSecret } from '../../db/oauth/client-secrets.ts';
 import { clientRefused, oauthFail } from '../http/credentials/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 
-/** The client id that a client claims, and its secret; null for none. */
+/** The client id that a request claims, and its secret; null for none. */
 interface Claim {
   readonly clientId: string;
   readonly secret: string | null;
@@ -17,9 +17,8 @@ interface ClientFields {
 const clientIdMax = 1_024;
 
 /**
- * The client of a token, revocation or introspection request, by its secret in header or form, or by its bare id when it is public (RFC 6749
- * §2.3). Throws 401 `invalid_client` for an unknown client, a wrong or missing secret and a garbled header, 400 `invalid_request` for none or
- * two at once.
+ * Returns the client of a token, revocation or introspection request, by its secret in header or form, or by its id alone if it is public (RFC 6749 §2.3).
+ * Throws 401 `invalid_client` for an unknown client, a wrong or missing secret and a malformed header, and 400 `invalid_request` for no or two authentications.
  */
 export async function authenticateClient(asked: IdentifyRequest, fields: ClientFields): Promise<FoundClient> {
   const { deps, limits, limitAddress } = asked;
@@ -38,7 +37,7 @@ async function provenClient({ db, keys }: IdentifyRequest['deps'], { clientId, s
   return secret === null || isClientSecret(secret, client.secretHash, keys.peppers) ? client : null;
 }
 
-// Ids are public: who only names a client, and can't prove to be it, must not use up what others of its name need.
+// Client ids are public: a request that only names a client, without proof, must not use up the quota of that client.
 function limitKeyOf(client: FoundClient | null, address: string): string {
   if (!client) return `address:${address}`;
   return client.authMethod === 'none' ? `${client.id}:${address}` : client.id;
@@ -78,7 +77,7 @@ function formDecoded(text: string): string {
   }
 }
 
-// Counted in the raw headers: Node drops a second Authorization silently.
+// Read from the raw headers, because Node silently drops a second Authorization.
 function authorizationsIn(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization').map((value) => value.trim());
 }

@@ -14,8 +14,8 @@ type Asking = Pick<IdentifyRequest, 'deps' | 'correlationId'>;
 const shape = validatorFor(ClientRegistrationRequest, 'body');
 
 /**
- * The client that a user is sent by. One that names itself by the URL of its document is read from there, and stored until the document has to
- * be asked for again. Throws 400 `invalid_client`, and no word more about why.
+ * Returns the client of an authorization request. If its id is the URL of a metadata document, reads and stores the document, unless the stored one is still
+ * fresh. Throws 400 `invalid_client`, without a reason.
  */
 export async function clientOfAuthorization(asking: Asking, clientId: string): Promise<FoundClient> {
   const found = await findClient(asking.deps.db, clientId);
@@ -34,7 +34,7 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
     await keepDocument(deps.db, { ...accept(document), clientId }, { document, lifeSeconds, correlationId });
   };
   try {
-    // Another may have stored it since this request looked for it.
+    // Another request may have stored it since the lookup above.
     const isKept = async () => (await findClient(deps.db, clientId))?.isDocumentFresh === true;
     await clientDocumentsOf(deps).read(clientId, { isKept, keep });
   } catch (error) {
@@ -44,7 +44,7 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
   }
 }
 
-/** What keeps a document from standing for a client: the rules of registration, and that it can hold no secret. */
+/** Returns why a document can't describe a client, or null. It must follow the rules of registration, and it can hold no secret. */
 function faultOfDocument(document: Readonly<Record<string, unknown>>): string | null {
   if (shape.check(document, false).length > 0) return 'has members of the wrong type';
   if (findForbiddenText(document).pointers.length > 0) return 'contains text that cannot be stored';
@@ -60,7 +60,7 @@ function faultOfDocument(document: Readonly<Record<string, unknown>>): string | 
 }
 
 function accept(document: Readonly<Record<string, unknown>>): AcceptedMetadata {
-  // Its shape has been checked by `faultOfDocument`.
+  // `faultOfDocument` has checked its shape.
   return acceptMetadata(document as ClientMetadata, ['authorization_code']);
 }
 

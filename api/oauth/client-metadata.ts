@@ -10,7 +10,7 @@ import { authMethods } from './discovery.schema.ts';
 const RedirectUri = text(2_048, { description: 'Compared exactly; on a loopback address the port can differ' });
 const TypeName = text(100);
 
-/** RFC 7591 §2. Open on purpose: members that are unknown here are ignored. */
+/** RFC 7591 §2. Open on purpose: unknown members are ignored. */
 export const ClientRegistrationRequest = Type.Object(
   {
     redirect_uris: listOf(RedirectUri, { minItems: 1, maxItems: 10 }),
@@ -30,8 +30,8 @@ export type AcceptedMetadata = Pick<NewClient, 'clientName' | 'redirectUris' | '
 const ownGrants = ['authorization_code', 'refresh_token'];
 
 /**
- * Judges valid-shaped metadata. Grants and scopes that are not served here are left out (RFC 7591 §2 lets a server replace them); a redirect
- * that can't be one is 400 `invalid_redirect_uri`, anything else that can't work 422 `invalid_client_metadata`.
+ * Checks metadata whose shape is valid. Leaves out grants and scopes that are not served here (RFC 7591 §2 lets a server replace them). Throws 400
+ * `invalid_redirect_uri` for an unusable redirect URI, and 422 `invalid_client_metadata` for anything else that can't work.
  */
 export function acceptMetadata(metadata: ClientMetadata, usualGrants: readonly string[]): AcceptedMetadata {
   const redirectUris = [...new Set(metadata.redirect_uris)];
@@ -67,7 +67,7 @@ function unfit(pointer: string, message: string): OauthFailure {
   });
 }
 
-/** A name as people may be shown it: without characters that turn or hide text. */
+/** Returns a name that is safe to show: without control characters, which could reverse or hide text. */
 function shownName(name: string | null | undefined): string {
   return (name ?? '').replaceAll(/\p{C}/gu, '').trim();
 }

@@ -13,7 +13,7 @@ const problem = styled(part('problem.html'));
 const headers = guardHeaders({ style, script });
 const problemHeaders = guardHeaders({ style, script: null });
 
-/** What a user who was sent here by an application can do; everything else is for its developer. */
+/** What a user whom an application sent here can do; all other errors get a general text. */
 const advice: Readonly<Record<string, string | undefined>> = {
   oauth_request_invalid:
     'The application that sent you here made a mistake, or is not known here. Nothing was granted. Go back to it and start again. If that does not help, contact its developers.',
@@ -26,12 +26,12 @@ const advice: Readonly<Record<string, string | undefined>> = {
  * only, and signs out when it is done.
  */
 export function consentPage(transaction: AuthorizationTransaction): WebPage {
-  // Within a script element only `<` can end it early, and JSON may spell it otherwise.
+  // In a script element, only `<` could end it early, and JSON allows an escape for it.
   const json = JSON.stringify(transaction).replaceAll('<', '\\u003c');
   return { html: `${before}${json}${after}`, headers };
 }
 
-/** The page for a browser if there is no authorization page: it reveals no more than the envelope, and has no links. */
+/** The page that a browser gets instead if the request fails: it reveals no more than the envelope, and has no links. */
 export function problemPage(envelope: ErrorEnvelopeView): WebPage {
   const texts: Readonly<Record<string, string>> = {
     advice: advice[envelope.code] ?? 'Something went wrong. Go back to the application and start again.',

@@ -13,7 +13,7 @@ import {
   toServerMetadata,
 } from './discovery.schema.ts';
 
-// URLs in them come from the configuration, never from the Host header.
+// URLs in these documents come from the configuration, never from the Host header.
 const publicly = { access: 'none', transaction: 'none', cors: 'any' } as const;
 
 export const discoveryOperations = {

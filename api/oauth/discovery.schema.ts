@@ -10,7 +10,7 @@ export const authMethods = ['none', 'client_secret_basic', 'client_secret_post']
 
 const ScopeName = text(60, { description: 'A scope' });
 
-/** RFC 8414 §2. What is absent is left out, since strict clients refuse null. */
+/** RFC 8414 §2. Absent members are left out, since strict clients refuse null. */
 export const OauthServerMetadata = closed(
   {
     issuer: Url,

@@ -69,7 +69,7 @@ export const registrationOperations = {
   ),
 };
 
-/** 403 while the deployment has registration switched off, else counts it by the client's address. */
+/** Throws 403 unless the deployment allows dynamic registration; else counts the request by the client's address. */
 async function precheckRegistration({ deps, limits, limitAddress }: PrecheckRequest): Promise<void> {
   if (!deps.env.oauth.dynamicRegistration) {
     throw fail('registration_disabled', {
@@ -94,7 +94,7 @@ async function register(ctx: Ctx, body: Static<typeof ClientRegistrationRequest>
   );
 }
 
-/** The client whose registration token is the bearer; an unknown client and a wrong token are one answer. */
+/** Returns the client whose registration token is the bearer token. An unknown client and a wrong token get the same answer. */
 async function identifyRegistration({
   deps,
   params,

@@ -6,7 +6,7 @@ import { authMethods } from './discovery.schema.ts';
 
 export const RegistrationParams = closed({ client_id: text(1_024, { minLength: 1, description: 'As returned by the registration' }) });
 
-/** RFC 7591 §3.2.1 and RFC 7592 §3. What is absent is left out, since strict clients refuse null. */
+/** RFC 7591 §3.2.1 and RFC 7592 §3. Absent members are left out, since strict clients refuse null. */
 export const OauthClientRegistrationView = closed(
   {
     client_id: text(1_024),

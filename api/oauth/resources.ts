@@ -1,13 +1,16 @@
 import { resourcesOf } from '../../domain/identity/callers/oauth-tokens.ts';
 import { oauthFail } from '../http/credentials/oauth-failure.ts';
 
-/** A resource that tokens are for: which it is, and its identifier. */
+/** A resource for which tokens are valid, and its identifier. */
 export interface Resource {
   readonly kind: 'api' | 'mcp';
   readonly identifier: string;
 }
 
-/** The resource of a parameter (RFC 8707), the API without one. Clients that build URLs write an origin with a slash. Throws `invalid_target`. */
+/**
+ * Returns the resource that a parameter names (RFC 8707), or the API without one. The API's origin may end with a slash, as URL builders write it. Throws
+ * `invalid_target` for any other.
+ */
 export function resourceOf(publicUrl: string, asked: string | undefined): Resource {
   const { api, mcp } = resourcesOf(publicUrl);
 

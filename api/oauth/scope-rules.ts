@@ -2,7 +2,7 @@ import type { FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { oauthFail } from '../http/credentials/oauth-failure.ts';
 import { oauthScopes, resourceScopes } from '../http/credentials/scopes.ts';
 
-/** The scopes of a parameter, or what counts without one. Throws `invalid_scope` for what is unknown or beyond `allowed` (null: all of ours). */
+/** Returns the scopes of a parameter, or `fallback` without one. Throws `invalid_scope` for a scope that is unknown or beyond `allowed` (null allows all). */
 export function chooseScopes(
   asked: string | undefined,
   { allowed, fallback }: { allowed: string | null; fallback: readonly string[] },
@@ -17,9 +17,9 @@ export function chooseScopes(
 }
 
 /**
- * The scopes that a user is asked for. An operator's bound on a client holds: what goes beyond it is left out, and the token's reply says so (RFC 6749
- * §3.3), since MCP clients ask for all that a resource names. What a client has said about itself when it registered is no bound, only what counts when
- * it names none: resources gain scopes, and it steps up to them. Throws `invalid_scope` for what is unknown, and when nothing is left.
+ * Returns the scopes that a user is asked for. An operator's limit on a client holds: scopes beyond it are left out, and the token reply names the granted ones
+ * (RFC 6749 §3.3), since MCP clients request all scopes that a resource names. The scope with which a client registered itself is no limit, only its default:
+ * resources gain scopes, and the client steps up to them. Throws `invalid_scope` for an unknown scope, and if none is left.
  */
 export function scopesToAsk(
   asked: string | undefined,
@@ -33,7 +33,7 @@ export function scopesToAsk(
   return within;
 }
 
-/** The scopes of a request that names none: those of the client, else reading. */
+/** Returns the scopes of a request that names none: those of the client, else reading for the API and all scopes of the MCP endpoint. */
 export function usualScopes(clientScope: string | null, resource: 'api' | 'mcp'): readonly string[] {
   if (clientScope !== null) return clientScope.split(' ');
   return resource === 'api' ? ['*:read'] : resourceScopes.mcp;

@@ -17,19 +17,18 @@ interface Common {
   readonly scopes: readonly string[];
 }
 
-/** A token request whose client has proved itself, with what it wants to exchange; nothing is written yet. */
+/** A token request whose client is authenticated, with what it exchanges; nothing is written yet. */
 export type TokenAttempt =
   | (Common & { readonly kind: 'code'; readonly hash: Buffer; readonly code: FoundCode })
-  /** A code that was used before: its grant ends. */
+  /** A code that has already been used: its grant ends. */
   | (Common & { readonly kind: 'used_code'; readonly hash: Buffer; readonly code: FoundCode })
-  /** A live code of this client, with a redirect or verifier that is not its own: it is used up. */
+  /** A live code of this client with a wrong redirect URI or verifier: it is consumed. */
   | (Common & { readonly kind: 'unproven_code'; readonly hash: Buffer; readonly code: FoundCode })
   | (Common & { readonly kind: 'refresh'; readonly hash: Buffer; readonly grant: FoundGrant })
   | (Common & { readonly kind: 'client'; readonly resource: string });
 
-/** Judges a token request (RFC 6749 §4.1.3, §4.4.2, §6); every refusal carries the code of the RFC. */
+/** Checks a token request (RFC 6749 §4.1.3, §4.4.2, §6); every refusal carries the code of the RFC. */
 export async function attemptToken(asked: IdentifyRequest<TokenForm>): Promise<TokenAttempt> {
-  // `mount` has validated the form against OauthTokenForm before.
   const form = asked.body;
   const client = await authenticateClient(asked, form);
 
@@ -53,7 +52,7 @@ async function attemptCode(asked: IdentifyRequest, client: FoundClient, form: To
   const hash = tokenHash(plaintext);
   const code = isOpaqueToken('code', plaintext) ? await findCode(asked.deps.db, hash) : null;
 
-  // One answer for whatever is wrong with a code, so that nothing is confirmed.
+  // Every invalid code gets the same answer, so that nothing is confirmed.
   if (!code || code.clientId !== client.clientId) throw invalidGrant();
   const attempt = { caller: callerOfPerson(code.person, null), client, hash, code, scopes: code.scope.split(' ') };
   if (code.wasUsed) return { ...attempt, kind: 'used_code' };
@@ -87,7 +86,7 @@ async function attemptClient(asked: IdentifyRequest, client: FoundClient, form: 
   const scopes = chooseScopes(form.scope, { allowed: client.scope, fallback: usualScopes(client.scope, resource.kind) });
   const caller = callerOfClient(client, { scopes });
 
-  // Only pre-registered, confidential clients of an organization have this grant; a row without one is no such client.
+  // Only confidential clients of an organization may use this grant; `callerOfClient` returns null for a client without one.
   if (!caller || client.authMethod === 'none') throw oauthFail('unauthorized_client', 'The client is not allowed to act for itself.');
   return { kind: 'client', caller, client, scopes, resource: resource.identifier };
 }
@@ -96,7 +95,7 @@ function refuseGrant(client: FoundClient, grant: string): void {
   if (!client.grantTypes.includes(grant)) throw oauthFail('unauthorized_client', 'The client is not allowed to use this grant type.');
 }
 
-/** A resource may be named again, and never changed (RFC 8707 §2.2). */
+/** A request may name the granted resource again, but no other (RFC 8707 §2.2). */
 function refuseOtherResource({ deps }: IdentifyRequest, { resource }: TokenForm, granted: string): void {
   if (resource === undefined || resourceOf(deps.env.publicUrl, resource).identifier === granted) return;
   throw oauthFail('invalid_target', 'The grant is for another resource.');

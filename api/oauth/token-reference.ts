@@ -11,7 +11,7 @@ import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { authenticateClient } from './client-auth.ts';
 import type { Introspection, TokenReference } from './token.schema.ts';
 
-/** A token that a client names: the grant behind it when it is the client's own, and what may be told about it. */
+/** A token that a client names: the session behind it if it is the client's own, and what introspection may reveal. */
 export interface ReferenceAttempt {
   readonly caller: Caller;
   readonly client: FoundClient;
@@ -21,9 +21,8 @@ export interface ReferenceAttempt {
 
 const inactive: Introspection = { active: false };
 
-/** Looks up a token for its own client; a foreign, expired or invalid token gets the same answer. */
+/** Looks up a token of the client itself; a foreign, expired or invalid token gets the same answer. */
 export async function attemptReference(asked: IdentifyRequest<TokenReference>): Promise<ReferenceAttempt> {
-  // `mount` has validated the form against OauthTokenReference before.
   const form = asked.body;
   const client = await authenticateClient(asked, form);
 

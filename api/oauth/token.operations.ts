@@ -124,8 +124,8 @@ async function exchange(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'code' 
 }
 
 /**
- * Uses up a code that came without its proof (docs/security/consent.md): whoever sent it is not who asked for it, and gets no second try. Beside an
- * exchange that was faster it counts as what it is, a second use (RFC 6749 §4.1.2).
+ * Consumes a code that came without its proof (docs/security/consent.md): its sender did not request it, and gets no second try. If an exchange was faster,
+ * this counts as a second use (RFC 6749 §4.1.2).
  */
 async function spoil(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'unproven_code' }>): Promise<never> {
   const { client, hash } = attempt;
@@ -144,7 +144,7 @@ async function refresh(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'refresh
   return 'reason' in rotated ? endReused(ctx, attempt, rotated) : rotated;
 }
 
-/** Refuses what was used before; a grant that may be in the wrong hands ends, which stays although the reply is an error. */
+/** Refuses a used code or token. Ends a grant that may be in the wrong hands, and commits that although the reply is an error. */
 async function endReused(ctx: Ctx, { client: { clientId } }: TokenAttempt, { sessionId, reason }: Reuse): Promise<never> {
   const { userId, organizationId, workspaceId } = ctx.caller;
   if (sessionId === null || userId === null) throw invalidGrant();

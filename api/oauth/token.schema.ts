@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { closed, integer, oneOf, text, Url } from '../http/input/schema.ts';
 
-// Open on purpose: fields that are unknown here are ignored (RFC 6749 §3.2). An absent value is left out, never null.
+// The forms are open on purpose: unknown fields are ignored (RFC 6749 §3.2). An absent value is left out, never null.
 const ClientFields = {
   client_id: Type.Optional(text(1_024, { description: 'If no Authorization header identifies the client' })),
   client_secret: Type.Optional(text(500, { description: 'client_secret_post' })),

@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { HubLimits } from './limits.ts';
 
-/** A slot taken by an open stream; released once. */
+/** The slot of an open stream; a second release does nothing. */
 export interface Slot {
   release(): void;
 }
@@ -10,7 +10,7 @@ export interface Admission {
   take(principal: string): Slot;
 }
 
-/** The number of open streams of a principal; one object for all of them. */
+/** The number of open streams of a principal; they all share one object. */
 interface Tenure {
   readonly principal: string;
   streams: number;
@@ -18,7 +18,7 @@ interface Tenure {
 
 const retryAfterS = 5;
 
-/** Counts the open streams of a process, in all and by principal. */
+/** Counts the open streams of a process, in total and per principal. `take` throws 429 above either limit. */
 export function createStreamQuota(limits: Pick<HubLimits, 'streams' | 'streamsPerPrincipal'>): Admission {
   const tenures = new Map<string, Tenure>();
   let total = 0;
@@ -52,7 +52,7 @@ export function createStreamQuota(limits: Pick<HubLimits, 'streams' | 'streamsPe
   };
 }
 
-/** A class, since one is held by each open stream: a closure would keep its surroundings with it. */
+/** A class, since each open stream holds one: a closure would keep its surroundings in memory. */
 class TakenSlot implements Slot {
   #tenure: Tenure | null;
   readonly #giveBack: (tenure: Tenure) => void;

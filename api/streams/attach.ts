@@ -18,16 +18,16 @@ export interface StreamRequest {
   readonly afterSeq: number;
   readonly isReplay: boolean;
   readonly correlationId: string;
-  /** Who has closed it wants no answer. */
+  /** A client that has closed it needs no answer. */
   readonly socket: Socket;
 }
 
-/** `nothing`: a browser shall stop reconnecting (204). `empty`: an answer without a frame. `stream`: from behind `cursor`. */
+/** `nothing`: 204, so that a browser stops reconnecting. `empty`: a reply without a frame. `stream`: the frames after `cursor`. */
 export type Opening =
   | { readonly kind: 'nothing' | 'empty'; readonly headSeq: number }
   | { readonly kind: 'stream'; readonly state: InitialFrameState; readonly cursor: number; readonly slot: Slot };
 
-/** All checks of an opening, before any byte of the stream: 503, 429, 404, 422. One query. */
+/** Performs all checks of a stream connect before the first byte of the stream, in one query. Throws 503, 429, 404, 422. */
 export async function openStream(deps: { readonly db: Databases; readonly hub: Hub }, request: StreamRequest): Promise<Opening> {
   const { caller, correlationId, runId, socket } = request;
   const slot = deps.hub.admit(principalOf(caller));
@@ -48,7 +48,7 @@ export async function openStream(deps: { readonly db: Databases; readonly hub: H
   }
 }
 
-/** Puts an opened stream on its wire. The caller passes the wire's `drain` and `close` on to the connection. */
+/** Starts an opened stream on its sink. The sink's owner must pass the `drain` and `close` events of the wire to the connection. */
 export function startStream(
   hub: Hub,
   opening: Extract<Opening, { kind: 'stream' }>,
@@ -64,7 +64,7 @@ export function startStream(
   return connection;
 }
 
-/** The table of openings. */
+/** Decides how a stream connect is answered, by the run's state and the requested position. Throws `cursor_invalid` for a position ahead of the run. */
 export function placeOf(
   state: InitialFrameState,
   request: Pick<StreamRequest, 'lastEventId' | 'afterSeq' | 'isReplay'>,
@@ -86,7 +86,7 @@ export function principalOf(caller: Caller): string {
   return `${caller.kind}:${caller.principalId}`;
 }
 
-/** By whose right something is shown from now on: about a run, at a place, or neither. */
+/** Returns the holder by whose right something is shown from now on: about a run, in a workspace, or neither. */
 export function holderOf(caller: Caller, shown: Partial<Pick<RightHolder, 'runId' | 'place'>>, openedAt: Date): RightHolder {
   return { runId: null, place: null, ...shown, ...rightOf(caller), openedAt };
 }
@@ -100,7 +100,7 @@ function rightOf(caller: Caller): StreamRight {
   };
 }
 
-/** Without what else the opening knew of the run, and with one text for an id that all its watchers hold. */
+/** Returns what notices need of the run, with one string for an id that all its watchers hold. */
 function noticeRunOf({ rootRunId, parentRunId, path }: InitialFrameState, runId: string): NoticeRun {
   return { runId, rootRunId: rootRunId === runId ? runId : rootRunId, parentRunId, path };
 }

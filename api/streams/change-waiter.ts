@@ -4,7 +4,9 @@ import { isStateChange } from './stream-frame.ts';
 
 const maxLookBytes = 4 * 1024 * 1024;
 
-/** Resolves true at the first change of the run's state behind `afterSeq` (or when it can't be told), false at the timeout or abort. */
+/**
+ * Resolves to true at the first change of the run's state after `afterSeq`, or if that is unknown (ring too short, run purged); to false at timeout or abort.
+ */
 export function waitForChange(
   hub: Hub,
   runId: string,
@@ -23,7 +25,7 @@ export function waitForChange(
     look();
 
     function look(): void {
-      // Behind the ring nobody looks: the caller reads the run's row, which knows better.
+      // Nothing older than the ring is read here: the waiting request reads the run's row instead.
       if (channel.handedOut > cursor && channel.ring.firstSeq > cursor + 1) return finish(true);
       const frames = channel.ring.after(cursor, maxLookBytes);
       cursor = frames.at(-1)?.seq ?? cursor;

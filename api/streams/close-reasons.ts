@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 
-/** Every way in which the server ends a stream: the WebSocket's close code, its name, and whether coming back helps. */
+/** Every way in which the server ends a stream: the WebSocket's close code, its name, and whether reconnecting helps. */
 export const closeCodes = {
   finished: { code: 1000, retryable: false, when: 'after run.finished, or when there is nothing more to send' },
   too_big: { code: 1009, retryable: false, when: 'a client message above 64 KiB' },

@@ -11,32 +11,32 @@ import { isLast, type StreamFrame } from './stream-frame.ts';
 
 /** The wire under a connection: SSE or WebSocket. */
 export interface Sink {
-  /** Bytes that were handed over but not yet sent. */
+  /** Bytes that were written but not yet sent. */
   readonly unsentBytes: number;
-  /** Writes whole frames in one go. */
+  /** Writes whole frames at once. */
   send(frames: readonly StreamFrame[], channel: RunChannel): void;
   notice(text: string): void;
-  /** Keeps an idle wire alive; false when the other side is gone. */
+  /** Keeps an idle wire alive; returns false if the client is lost. */
   beat(now: number): boolean;
-  /** Ends politely; whatever is left of the wire 5 s later is destroyed. */
+  /** Ends the wire gracefully; destroys it 5 s later if it is still open. */
   end(reason: CloseName): void;
   destroy(): void;
 }
 
-/** What all open streams of a process have in common. */
+/** What all open streams of a process share. */
 export interface StreamHost {
   readonly pages: PageCache;
-  /** The time that keys are rotated by. */
+  /** The clock of the database, which also dates rotations of keys. */
   readonly now: () => Date;
   readonly limits: HubLimits;
   /** Called once, when nothing more will be sent. */
   leave(connection: StreamConnection, stream: OpenStream): void;
 }
 
-/** The part of a holder that the opening request decides. */
+/** The part of a holder that is known when the stream starts. */
 export type StreamRight = Omit<RightHolder, 'runId' | 'place' | 'openedAt'>;
 
-/** What one stream lives by. A process keeps thousands of these for an hour: nothing belongs here that only its opening needs. */
+/** What one stream needs. A process keeps thousands of these for an hour: nothing belongs here that only the stream connect needs. */
 export interface OpenStream {
   readonly channel: RunChannel;
   readonly slot: Slot;
@@ -46,10 +46,10 @@ export interface OpenStream {
   readonly answer: StreamAnswer;
 }
 
-/** Frames written at once to a connection that catches up. */
+/** About how many bytes of frames are written at once to a connection that catches up. */
 const maxWriteBytes = 64 * 1024;
 
-/** One open stream: a place in the run's numbers, moved forward by ring or archive as fast as the wire takes it. Nothing is skipped for it. */
+/** One open stream: a position in the run's frames, moved forward from ring or archive as fast as the client reads. It skips no frame. */
 export class StreamConnection implements Watcher, Held {
   readonly #host: StreamHost;
   readonly #stream: OpenStream;
@@ -59,7 +59,7 @@ export class StreamConnection implements Watcher, Held {
   #page: ArchivePage | null = null;
   #isReading = false;
   #isClosed = false;
-  /** Since when the wire takes nothing; 0 while it does. */
+  /** The time at which the wire stalled; 0 while it does not. */
   #stalledSince = 0;
   #unsentBefore = 0;
 
@@ -74,7 +74,7 @@ export class StreamConnection implements Watcher, Held {
     return { ...this.#stream.right, runId: this.#stream.channel.runId, place: null, openedAt: new Date(this.#openedAtMs) };
   }
 
-  /** The last number sent. */
+  /** The last seq sent. */
   get cursor(): number {
     return this.#cursor;
   }
@@ -93,7 +93,7 @@ export class StreamConnection implements Watcher, Held {
     this.close(fail('not_found'));
   }
 
-  /** The client has left. */
+  /** Leaves the hub, once: the client has disconnected, or the stream has ended. */
   gone(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -101,12 +101,12 @@ export class StreamConnection implements Watcher, Held {
     this.#host.leave(this, this.#stream);
   }
 
-  /** Sends whatever there is behind the cursor. */
+  /** Sends the frames after the cursor, until none is left or the wire stalls. */
   advance(): void {
     const { channel, sink } = this.#stream;
     while (!this.#isClosed && !this.#isReading) {
       if (this.#cursor >= channel.handedOut) {
-        this.#page = null; // an idle reader holds no page either
+        this.#page = null; // an idle connection holds no page either
         if (channel.isEnded) this.#finish();
         return;
       }
@@ -119,7 +119,7 @@ export class StreamConnection implements Watcher, Held {
     }
   }
 
-  /** Once a second: a stalled wire, an old connection, an idle one. For how long this process has stood still meanwhile is no fault of a reader. */
+  /** Called once a second: checks for a lost client, a stalled wire and the maximum age. While this process was frozen, no time counts as a stall. */
   tick(now: number, stoodStillMs: number): void {
     const { limits } = this.#host;
     const { sink } = this.#stream;
@@ -175,7 +175,7 @@ export class StreamConnection implements Watcher, Held {
     const page = await this.#host.pages.read(channel.runId, this.#cursor + 1, upTo).catch(() => null);
 
     this.#isReading = false;
-    // Without progress (the database is away, the run purged) the next tick tries again.
+    // Without progress (the database is unavailable, the run purged), the next tick tries again.
     if (!page || page.coveredTo <= this.#cursor) return;
     this.#page = page;
     this.advance();
@@ -185,7 +185,7 @@ export class StreamConnection implements Watcher, Held {
     if (this.#stalledSince > 0) return;
     this.#stalledSince = performance.now();
     this.#unsentBefore = this.#stream.sink.unsentBytes;
-    this.#page = null; // a stalled reader holds no page; the cache may still have it
+    this.#page = null; // a stalled connection holds no page; the cache may still have it
   }
 
   #drop(): void {
@@ -210,7 +210,7 @@ export class StreamConnection implements Watcher, Held {
   }
 }
 
-/** Position of the first frame with a higher number. */
+/** Returns the index of the first frame with a higher seq. */
 function firstAbove(frames: readonly StreamFrame[], seq: number): number {
   let low = 0;
   let high = frames.length;

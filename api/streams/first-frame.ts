@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { fail } from '../../workflows/contracts/failure.ts';
 
-/** The first message of a client, within 5 s; it uses the token up. */
+/** The first message of a client, due within 5 s; it consumes the token. */
 export const FirstFrameSchema = Type.Object({
   type: Type.Literal('auth'),
   token: Type.String({ maxLength: 100, description: 'From createStreamToken; valid for one run and one socket.' }),
@@ -17,7 +17,7 @@ export interface FirstFrame {
   readonly isReplay: boolean;
 }
 
-/** Reads it; anything else is malformed_request. */
+/** Parses the first message. Throws `malformed_request` for anything else. */
 export function parseFirstFrame(message: Buffer, isBinary: boolean): FirstFrame {
   const bad = (detail: string) => fail('malformed_request', { reason: 'bad_first_frame', detail });
   if (isBinary || message.byteLength > maxFirstFrameBytes) throw bad('The first message must be a text of at most 4 KiB.');

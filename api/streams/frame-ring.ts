@@ -14,7 +14,7 @@ export class FrameRing {
     this.#maxBytes = limits.bytes;
   }
 
-  /** Lowest number held; Infinity when empty. */
+  /** The lowest seq in the ring; Infinity when empty. */
   get firstSeq(): number {
     return this.#frames[this.#start]?.seq ?? Infinity;
   }
@@ -32,7 +32,7 @@ export class FrameRing {
     }
   }
 
-  /** Frames behind a number, up to about `maxBytes` (one at least); empty when the ring doesn't reach back so far. */
+  /** Returns the frames after `seq`, up to about `maxBytes` but at least one if there are any; none if the ring does not reach back that far. */
   after(seq: number, maxBytes: number): readonly StreamFrame[] {
     const first = this.firstSeq;
     if (seq + 1 < first) return [];

@@ -26,7 +26,7 @@ export interface HubDeps {
   readonly limits?: Partial<HubLimits>;
 }
 
-/** A run as the query that opened its stream saw it. */
+/** A run as the query of the stream connect saw it. */
 export interface WatchedRun {
   readonly runId: string;
   readonly headSeq: number;
@@ -34,14 +34,14 @@ export interface WatchedRun {
 }
 
 const tickMs = 1_000;
-/** Frames on their way through Redis are not read from the archive: a head counts as missing only after this. */
+/** The delay after which a frame that Redis has not delivered counts as missing and is read from the archive. */
 const lagMs = 250;
 
 export function createHub(deps: HubDeps): Hub {
   return new Hub(deps);
 }
 
-/** The readers of one API process: every watched run once, however many watch it. */
+/** The open streams of one API process. Each watched run is read once, however many watch it. */
 export class Hub implements StreamHost {
   readonly limits: HubLimits;
   readonly pages: PageCache;
@@ -78,7 +78,7 @@ export class Hub implements StreamHost {
     this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
-  /** Aborted by a drain, so that pure waits give up. */
+  /** Aborted by a drain, so that requests that only wait end. */
   get draining(): AbortSignal {
     return this.#draining.signal;
   }
@@ -92,17 +92,17 @@ export class Hub implements StreamHost {
     };
   }
 
-  /** Takes a place for a stream: 503 while draining, 429 above the limits of a principal or the process. */
+  /** Reserves a slot for a stream. Throws 503 while draining, 429 above the limits of the principal or the process. */
   admit(principal: string): Slot {
     if (this.draining.aborted) throw fail('service_unavailable', { reason: 'draining', retryAfterS: 1 });
     return this.#admission.take(principal);
   }
 
-  /** The channel of a run; `watch` it before anything else happens. Of an ended run nothing more comes: its channel is for one connection. */
+  /** Returns the channel of a run; call `watch` before anything else happens. An ended run has no further frames: its channel is for one connection. */
   channel(run: WatchedRun): RunChannel {
     if (run.isEnded) return this.#newChannel(run);
     const known = this.#channels.get(run.runId);
-    // The hub may be behind what the opening query saw: usually by frames on their way.
+    // The hub may be behind the query of the stream connect, usually by frames on their way through Redis.
     if (known && known.handedOut < run.headSeq) later(lagMs, () => known.catchUp(run.headSeq));
     if (known) return known;
 
@@ -125,12 +125,12 @@ export class Hub implements StreamHost {
     this.#readerOf.delete(channel);
   }
 
-  /** Counts an open stream in: it is ticked, its access is checked, it is ended by a drain. */
+  /** Adds an open stream: from now on the hub ticks it, checks its access and ends it in a drain. */
   register(connection: StreamConnection): void {
     this.#connections.add(connection);
   }
 
-  /** Looks at a right like at those of streams, until the function that this gives is called: `close` when it is lost. */
+  /** Checks a right like those of streams and calls `close` when it is lost, until the returned function is called. */
   hold(held: Held): () => void {
     this.#held.add(held);
     return () => void this.#held.delete(held);
@@ -144,8 +144,8 @@ export class Hub implements StreamHost {
   }
 
   /**
-   * Waits until the run's state changed behind a number, at most `timeoutMs`; holds no database connection. True when it did or may have:
-   * read the run again.
+   * Waits for a change of the run's state after `afterSeq`, at most `timeoutMs`, without a database connection. Returns true if the state has changed or may
+   * have: read the run again.
    */
   waitForChange(
     runId: string,
@@ -154,7 +154,7 @@ export class Hub implements StreamHost {
     return waitForChange(this, runId, wanted);
   }
 
-  /** SIGTERM: no new streams; the open ones get a notice and end, to come back elsewhere. */
+  /** On SIGTERM: accepts no new streams, and ends the open ones with a notice so that their clients reconnect elsewhere. */
   async drain(): Promise<void> {
     this.#draining.abort();
     const failure = fail('service_unavailable', { reason: 'draining', detail: 'The process is shutting down. Try again.' });
@@ -196,7 +196,7 @@ export class Hub implements StreamHost {
     if (now - this.#accessAt >= this.limits.accessMs) void this.#checkAccess(this.#everythingHeld());
   }
 
-  /** One query for all watched runs: what Redis lost is read from the archive. */
+  /** Reads the heads of all watched runs in one query; frames that Redis has lost are then read from the archive. */
   async #readHeads(): Promise<void> {
     if (this.#isReadingHeads || this.#channels.size === 0) return;
     this.#isReadingHeads = true;
@@ -220,7 +220,7 @@ export class Hub implements StreamHost {
     }
   }
 
-  /** One query for all; without the database, no stream is closed, and nothing new is shown either. */
+  /** Checks all rights in one query. While the database is unavailable, no stream is closed, and none shows anything new. */
   async #checkAccess(asked: readonly Held[]): Promise<void> {
     if (this.#isCheckingAccess || asked.length === 0) return;
     this.#isCheckingAccess = true;
@@ -242,7 +242,7 @@ export class Hub implements StreamHost {
     return [...this.#connections, ...this.#held];
   }
 
-  /** A revocation: those it names are checked at once, and all within a second, in case a check was under way already. */
+  /** Handles a revocation: checks those it names at once, and all within a second, in case a check was already running. */
   #checkNamed(names: ReadonlySet<string>): void {
     const isAboutMany = [...names].some((name) => name.startsWith('organization:'));
     const concerned = this.#everythingHeld().filter(({ holder }) => isAboutMany || namesOf(holder).some((name) => names.has(name)));

@@ -2,15 +2,15 @@
 export interface HubLimits {
   readonly streamsPerPrincipal: number;
   readonly streams: number;
-  /** Openings that ask the database at the same time: fewer than the pool has connections. */
+  /** Stream connects that query the database at the same time: fewer than the pool has connections. */
   readonly openingsAtOnce: number;
-  /** How long an opening waits for its turn before it is answered 503. */
+  /** How long a stream connect waits in its queue before it gets 503. */
   readonly openingMs: number;
-  /** How long it waits while no other is answered either: the database stands still. Less than a statement takes to fail of that. */
+  /** How long it waits while no other completes: the database does not respond. Shorter than the timeout of a statement. */
   readonly openingSilentMs: number;
-  /** Unsent bytes at which a connection gets nothing more until it has drained. */
+  /** Unsent bytes at which a connection is sent nothing more until it has drained. */
   readonly unsentBytes: number;
-  /** Without progress for this long a slow connection is closed. */
+  /** A slow connection without progress for this long is closed. */
   readonly stallMs: number;
   readonly heartbeatMs: number;
   readonly maxAgeMs: number;

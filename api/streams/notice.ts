@@ -11,19 +11,19 @@ export interface NoticeRun {
   readonly path: readonly string[];
 }
 
-/** The answer that the stream is, as its problems name it. */
+/** The request of the stream, as the problems in its notices name it. */
 export interface StreamAnswer {
   readonly publicUrl: string;
   readonly correlationId: string;
 }
 
 export interface NoticeOptions {
-  /** The last number this connection got; null before it got any. */
+  /** The last seq that this connection got; null before it got any. */
   readonly resumeAfterSeq: number | null;
   readonly answer: StreamAnswer;
 }
 
-/** An `error` frame for one connection alone: without number, not stored, the run goes on. */
+/** Returns an `error` frame for one connection only: it has no seq and is not stored, and the run continues. */
 export function noticeText(run: NoticeRun, failure: Failure, { resumeAfterSeq, answer }: NoticeOptions): string {
   const data: FrameData<'error'> = {
     code: failure.code,

@@ -4,18 +4,18 @@ import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { toFailure } from '../http/reply/error-envelope.ts';
 import type { HubLimits } from './limits.ts';
 
-/** A stream's opening asks the database twice: who calls, and whether the run may be watched. */
+/** A stream connect queries the database twice: for the caller, and for the run that it may watch. */
 export type OpeningStep = 'caller' | 'run';
 
 export interface Openings {
-  /** Runs one step in its turn: what was begun is finished first. 503 when the turn has not come in time, or when the process drains. */
+  /** Runs one step from the queue; connects that have begun go first. Throws 503 if the wait is too long, the client disconnects, or the process drains. */
   inTurn<R>(step: OpeningStep, socket: Socket, work: () => Promise<R>): Promise<R>;
 }
 
 /**
- * Few openings ask the database at once, so that thousands of clients who come back together wait for each other, and neither run into the
- * limit on waiting for a connection nor keep other requests from theirs. Who has left loses the turn. While nobody is answered nobody waits long:
- * behind a database that stands still every turn takes as long as a statement needs to fail of that.
+ * Limits the stream connects that query the database at once. Thousands of clients that reconnect together thus wait for each other, and neither exceed the
+ * time limit for a database connection nor keep connections from other requests. A client that disconnects leaves the queue. While no query completes, none
+ * waits long: if the database does not respond, each query takes until its statement times out.
  */
 export function createOpenings(
   { openingsAtOnce, openingMs, openingSilentMs }: Pick<HubLimits, 'openingsAtOnce' | 'openingMs' | 'openingSilentMs'>,

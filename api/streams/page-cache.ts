@@ -2,7 +2,7 @@ import type { Databases } from '../../db/databases.ts';
 import { readFrameRange } from '../../db/streams/archive.ts';
 import { streamFrame, type StreamFrame } from './stream-frame.ts';
 
-/** A part of an archive: its frames in order, and the number up to which nothing is missing. */
+/** A part of an archive: its frames in order, and the seq up to which nothing is missing. */
 export interface ArchivePage {
   readonly frames: readonly StreamFrame[];
   readonly coveredTo: number;
@@ -12,8 +12,8 @@ export interface ArchivePage {
 
 export interface PageCache {
   /**
-   * Frames from `from` on, to the end of its block at most; `upTo` is a number that the archive is known to hold. Up to the page's
-   * `coveredTo` nothing is missing. One query reads the blocks that the next 500 frames touch; whoever wants the same shares it.
+   * Returns the frames from `from` on, at most to the end of its block; `upTo` is a seq that the archive is known to hold. Up to the page's `coveredTo`,
+   * nothing is missing. One query reads the blocks of the next 500 frames; all connections that need the same share it.
    */
   read(runId: string, from: number, upTo: number): Promise<ArchivePage>;
   /** Evicts pages that have not been requested for a while; called every second. */
@@ -32,7 +32,7 @@ const blockFrames = 500;
 const keepMs = 5_000;
 const maxBytes = 32 * 1024 * 1024;
 
-/** Pages of archives, aligned to blocks of 500 numbers, so that clients that come back at different places read the same ones. */
+/** Caches pages of archives, aligned to blocks of 500 frames, so that clients that resume at different positions read the same ones. */
 export function createPageCache(db: Databases): PageCache {
   const entries = new Map<string, Entry>();
   let bytes = 0;
@@ -88,7 +88,7 @@ export function createPageCache(db: Databases): PageCache {
     entries.delete(key);
   }
 
-  /** The least recently used go first. */
+  /** Evicts the least recently used first. */
   function shrink(): void {
     for (const key of entries.keys()) {
       if (bytes <= maxBytes) return;
@@ -104,7 +104,7 @@ export function createPageCache(db: Databases): PageCache {
       const page = await (known(keyOf(runId, first), needed) ?? loadBlocks(runId, first, last, upTo));
 
       if (!page.isTruncated || page.coveredTo >= from) return { ...page, frames: page.frames.filter((frame) => frame.seq >= from) };
-      // Kept by where it begins: whoever reads through the block comes to the same cuts.
+      // Stored by its first seq: all connections that read through the block arrive at the same boundaries.
       const key = `${runId} from ${from}`;
       return known(key, needed) ?? remember(key, upTo, load(runId, from, lastOf(first), upTo));
     },
@@ -132,6 +132,6 @@ function lastOf(block: number): number {
 
 function partOf(page: ArchivePage, block: number): ArchivePage {
   const frames = page.frames.filter((frame) => blockOf(frame.seq) === block);
-  // Of a cut page the blocks behind the cut hold nothing: who wants them reads on from where it stands.
+  // Blocks after the end of a truncated page are empty: connections that need them read on from their position.
   return { frames, coveredTo: Math.min(page.coveredTo, lastOf(block)), isTruncated: page.isTruncated && page.coveredTo < lastOf(block) };
 }

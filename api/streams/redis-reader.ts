@@ -16,7 +16,7 @@ export interface ReaderDeps {
 
 const blockMs = 1_000;
 const maxEntries = 512;
-/** A command without an answer for this long costs the socket. */
+/** A command without an answer for this long ends the connection. */
 const maxAnswerMs = 3_000;
 const firstPauseMs = 100;
 const maxPauseMs = 1_000;
@@ -25,7 +25,7 @@ const controlKeptMs = 3_600_000;
 type Entry = [id: string, fields: string[]];
 type Reply = [key: string, entries: Entry[]][] | null;
 
-/** One blocking connection over the control stream and many runs. It re-sends nothing: after any error, the loop restarts from the last numbers. */
+/** One blocking connection that reads the control stream and many runs. It re-sends nothing: after any error, it reconnects and reads on from the last seqs. */
 export class RedisReader {
   readonly #deps: ReaderDeps;
   readonly #channels = new Map<string, RunChannel>();
@@ -47,7 +47,7 @@ export class RedisReader {
     return this.#channels.size;
   }
 
-  /** Redis does not answer now. */
+  /** Whether Redis does not answer now. */
   get isUnavailable(): boolean {
     return this.#isUnavailable;
   }
@@ -68,7 +68,7 @@ export class RedisReader {
     await this.#deps.commands.del(this.#controlKey).catch(() => undefined);
   }
 
-  /** An entry in the control stream ends the blocking read, which then names the new runs too. Without it they join within a second. */
+  /** Ends the blocking read by an entry in the control stream, so that the next read includes the new runs. Otherwise they are included within a second. */
   #wake(): void {
     if (this.#isWoken || this.#deps.commands.status !== 'ready') return;
     this.#isWoken = true;
@@ -120,7 +120,7 @@ export class RedisReader {
 async function withinLimit<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    // This process may have stood still itself, and the answer lie in its socket: it is read before the verdict.
+    // This process may have been frozen while the answer was in its socket: `setImmediate` lets it be read first.
     timer = setTimeout(() => setImmediate(() => reject(new Error('Redis gave no answer in time'))), maxAnswerMs);
   });
   try {

@@ -5,9 +5,9 @@ import { FrameRing } from './frame-ring.ts';
 import type { HubLimits } from './limits.ts';
 import { isLast, streamFrame } from './stream-frame.ts';
 
-/** Who watches a run: told when there is more, never waited for. */
+/** A watcher of a run: it is notified of new frames, and nothing waits for it. */
 export interface Watcher {
-  /** Frames were handed out, up to `channel.handedOut`. */
+  /** New frames are in the channel, up to `handedOut`. */
   wake(): void;
   /** The run was purged. */
   lose(): void;
@@ -22,14 +22,14 @@ export interface ChannelDeps {
 const pageFrames = 500;
 
 /**
- * One watched run in this process. It hands out consecutive numbers only: what is below the next one is dropped, a hole is read from the
- * archive once for all watchers (append comes before publish, so the archive always has it).
+ * One watched run in this process. It hands out consecutive frames only: it drops earlier ones, and reads a gap from the archive once for all watchers (a frame
+ * is appended before it is published, so the archive always has it).
  */
 export class RunChannel {
   readonly runId: string;
   readonly ring: FrameRing;
   readonly watchers = new Set<Watcher>();
-  /** The last number handed out. */
+  /** The last seq handed out. */
   handedOut: number;
   isEnded: boolean;
 
@@ -46,18 +46,18 @@ export class RunChannel {
     this.ring = new FrameRing({ frames: deps.limits.ringFrames, bytes: deps.limits.ringBytes });
   }
 
-  /** The last number known to exist, from Redis or the archive: reading goes on behind it. */
+  /** The last seq known to exist, from Redis or the archive; reading continues after it. */
   get seen(): number {
     return this.#seen;
   }
 
-  /** Entries of the run's Redis stream, in rising order. */
+  /** Takes entries of the run's Redis stream, in ascending order. */
   receive(texts: readonly string[]): void {
     if (this.#handOutAll(texts) > 0) this.#wakeAll();
     if (this.#seen > this.handedOut) void this.#fill();
   }
 
-  /** A head read from PostgreSQL: what is above the last number handed out is read from the archive. */
+  /** Takes a head read from PostgreSQL: frames after the last one handed out are read from the archive. */
   catchUp(headSeq: number): void {
     this.#seen = Math.max(this.#seen, headSeq);
     if (this.#seen > this.handedOut) void this.#fill();
@@ -85,7 +85,7 @@ export class RunChannel {
     for (const watcher of [...this.watchers]) watcher.wake();
   }
 
-  /** Whatever fails is tried again with the next head. */
+  /** Reads the missing frames from the archive. After a failure, the next head tries again. */
   async #fill(): Promise<void> {
     if (this.#isFilling) return;
     this.#isFilling = true;
@@ -95,7 +95,7 @@ export class RunChannel {
         const from = this.handedOut + 1;
         const { texts } = await readFrameRange(this.#deps.db, this.runId, from, from + pageFrames - 1);
         if (this.#handOutAll(texts) > 0) this.#wakeAll();
-        // What came from Redis meanwhile may have been all that was read, and what was told of meanwhile was not read at all.
+        // Redis may have delivered the same frames meanwhile, or announced further ones: then the loop continues.
         else if (this.handedOut < from && this.#seen === seen) break;
       }
     } catch (error) {

@@ -8,7 +8,7 @@ import { textBytesOf } from './stream-frame.ts';
 const lingerMs = 5_000;
 const limitUnanswered = 2;
 
-/** A WebSocket as the wire of a connection: one message a frame, one write a wake-up. */
+/** A WebSocket as the wire of a connection: one message per frame, one write per wake-up. */
 export class SocketSink implements Sink {
   readonly #socket: WebSocket;
   readonly #wire: Socket;

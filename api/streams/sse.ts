@@ -15,12 +15,12 @@ export interface SseOptions {
   readonly publicUrl: string;
 }
 
-/** How long a browser waits before it comes back, in ms. */
+/** How long a browser waits before it reconnects, in ms. */
 const retryMs = 2_000;
 /** A response is destroyed this long after its end. */
 const lingerMs = 5_000;
 
-/** Answers an opened stream as server-sent events. The end of a client is taken from the response; it cancels no run. */
+/** Sends an opened stream as server-sent events. A client that disconnects cancels no run. */
 export function serveSse(
   http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   opening: Opening,
@@ -37,7 +37,7 @@ export function serveSse(
   const response = reply.raw;
   response.on('error', destroyThis);
   if (opening.kind !== 'stream') {
-    // No event for the client, but a browser that comes back then sends this number and gets its 204.
+    // The client gets no event, but a browser that reconnects sends this id and gets its 204.
     response.writeHead(200, rawHeaders(request, eventStreamHeaders)).end(`retry: ${retryMs}\nid: ${opening.headSeq}\n\n`);
     return;
   }
@@ -54,7 +54,7 @@ export function serveSse(
   response.on('close', () => connection.gone());
 }
 
-/** Head and first bytes in one packet. Node keeps the head for as long as the stream is open: flushed by itself it is one text, else dozens. */
+/** Sends headers and first bytes in one packet. Node keeps the headers as long as the stream is open: flushed separately they are one string, else dozens. */
 function begin(request: FastifyRequest, response: FastifyReply['raw']): void {
   response.cork();
   try {

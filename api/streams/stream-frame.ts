@@ -13,7 +13,7 @@ export function streamFrame(text: string): StreamFrame {
   return { seq: seqOf(text), text, bytes: text.length, sse: null };
 }
 
-/** Server-sent event of a frame. EventSource fires its own failures as `error`, so that type goes by another name. */
+/** Returns the server-sent event of a frame. EventSource reports its own failures as `error`, so that frame type has another name. */
 export function sseOf(frame: StreamFrame): Buffer {
   return (frame.sse ??= Buffer.from(`id: ${frame.seq}\nevent: ${eventName(typeOf(frame.text))}\ndata: ${frame.text}\n\n`));
 }
@@ -28,12 +28,12 @@ export function eventName(type: string): string {
   return type === 'error' ? 'run.error' : type;
 }
 
-/** The last frame of the stream: run.finished of the run itself, not a descendant's. */
+/** Whether a frame is the last of the stream: run.finished of the run itself, not a descendant's. */
 export function isLast(frame: StreamFrame): boolean {
   return ownTypeOf(frame.text) === 'run.finished';
 }
 
-/** A change of the run's state, for those who wait for one. */
+/** Whether a frame reports a change of the run's state. */
 export function isStateChange(frame: StreamFrame): boolean {
   const type = ownTypeOf(frame.text);
   return type === 'run.status' || type === 'run.finished' || type === 'run.started';

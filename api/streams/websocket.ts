@@ -20,14 +20,14 @@ const firstFrameMs = 5_000;
 const limitUnnamed = 1_000;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Adds `/ws/runs/{run_id}`. What can be refused before the upgrade is refused as HTTP; afterwards by a notice and a close code. */
+/** Adds `/ws/runs/{run_id}`. Before the upgrade, a refusal is an HTTP reply; afterwards, a notice and a close code. */
 export async function registerWebsocket(app: FastifyInstance, deps: Deps): Promise<void> {
   let unnamed = 0;
-  // Every other request that offers an upgrade (h2c, say) is served as if it did not.
+  // Any other request that offers an upgrade, such as h2c, is served without one.
   Object.assign(app.server, { shouldUpgradeCallback: isOurs });
   await app.register(websocket, {
     options: { maxPayload: maxMessageBytes },
-    // Open sockets are ended by the hub's drain.
+    // The hub's drain ends open sockets.
     preClose: (done) => done(),
     errorHandler: (_error, socket) => socket.terminate(),
   });
@@ -51,7 +51,7 @@ export async function registerWebsocket(app: FastifyInstance, deps: Deps): Promi
   });
 }
 
-/** One socket. Its handlers are attached at once, and messages are always read, so that nothing the client sends blocks it. */
+/** Serves one socket. Its handlers are attached at once, and messages are always read, so that nothing that the client sends blocks it. */
 function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: () => void): void {
   const runId = runIdOf(request);
   const answer = { publicUrl: deps.env.publicUrl, correlationId: request.id };
@@ -101,7 +101,7 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
     }
   }
 
-  /** Counted among those without a name no longer. */
+  /** Stops counting the socket among those that are not authenticated. */
   function done(): void {
     if (isDone) return;
     isDone = true;

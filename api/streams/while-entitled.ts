@@ -6,9 +6,9 @@ import { holderOf } from './attach.ts';
 type Shown = Partial<Pick<RightHolder, 'runId' | 'place'>>;
 
 /**
- * Does what takes its time for as long as the caller has the right to its result, and looks once more before the result is shown. Ends within
- * seconds of the right's loss: 401 when the credential has ended or lacks a second factor, 403 or 404 when the sight of what is shown has.
- * The signal tells the work that nobody waits any more.
+ * Does slow work as long as the caller has the right to its result, and checks that right once more before it returns the result. If the right is lost, it
+ * throws within seconds: 401 if the credential has ended or lacks a second factor, 403 or 404 if the caller may no longer see the result. The signal tells the
+ * work that nobody waits for it any more.
  */
 export async function whileEntitled<R>(
   { caller, deps, signal }: Pick<Ctx, 'caller' | 'deps' | 'signal'>,

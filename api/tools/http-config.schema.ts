@@ -41,7 +41,7 @@ const authForms = {
   ),
 };
 
-/** One of the forms, told apart by `type`, so that a fault is told of the form that was meant. */
+/** One of the forms, discriminated by `type`, so that a violation names the form that was meant. */
 export const HttpAuth = Type.Unsafe<Type.Static<(typeof authForms)[keyof typeof authForms]>>({
   type: 'object',
   description: 'How the request authenticates; secret is the name of a secret',

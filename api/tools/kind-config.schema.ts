@@ -50,7 +50,7 @@ const CodeExecToolConfig = closed(
   { $id: 'CodeExecToolConfig', description: 'Code in a sandbox without network, files or secrets' },
 );
 
-/** Without defaults in the schema: it stands beside null, where a validator fills none. */
+/** Without defaults in the schema: a validator fills none in a union with null. */
 const SearchMapping = closed(
   {
     query: Type.Optional(text(100, { minLength: 1, pattern: '^[^&=#]+$', description: 'Parameter that carries the query; defaults to q' })),
@@ -125,7 +125,7 @@ const ScheduleToolConfig = closed(
   { $id: 'ScheduleToolConfig', description: 'What an agent can schedule for itself or another agent' },
 );
 
-/** The form of a config, by the kind of the tool. */
+/** The schema of a config, by the kind of the tool. */
 export const configSchemas = {
   http: HttpToolConfig,
   builtin: BuiltinToolConfig,
@@ -136,5 +136,5 @@ export const configSchemas = {
   schedule: ScheduleToolConfig,
 } as const satisfies Record<CreatableToolKind, unknown>;
 
-/** Kinds that can do without a config. */
+/** Kinds that need no config. */
 export const configlessKinds: readonly CreatableToolKind[] = ['web_fetch', 'schedule'];

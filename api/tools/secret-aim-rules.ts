@@ -9,9 +9,9 @@ import { checkFloor } from '../http/credentials/role-floor.ts';
 import { putSecretDemand } from '../http/credentials/secret-right.ts';
 
 /**
- * 403 unless the caller may set each secret of a workspace, the organization or the platform that a config sends to an origin to which the
- * former one did not: whoever aims a secret gets its value. Held to what `putSecret` asks for: role in the secret's place, scope of the
- * credential, neither in another user's name nor inside an impersonation.
+ * Throws 403 unless the caller may set each secret of a workspace, the organization or the platform that a config sends to an origin that did not get it
+ * before: whoever directs a secret to an origin learns its value. Requires what `putSecret` requires: the role in the secret's row scope and the OAuth scope,
+ * and neither another user's name nor an impersonation.
  */
 export async function refuseForeignAim(ctx: Ctx, home: RowScope, changes: readonly AimChange[]): Promise<void> {
   const names = [...new Set(changes.flatMap(({ before, after }) => namesAimedAnew(before, after)))];

@@ -12,7 +12,7 @@ import { validatorFor } from '../http/input/validator.ts';
 import { configSchemas } from './kind-config.schema.ts';
 import { refuseForeignAim } from './secret-aim-rules.ts';
 
-/** The rules, besides the rows, that decide whether the caller may create or change a tool. */
+/** What decides, in addition to rows, whether the caller may create or change a tool. */
 export function toolRules(ctx: Ctx): ToolRules {
   return {
     checksFor: (home) => toolChecks(ctx, home),
@@ -21,7 +21,7 @@ export function toolRules(ctx: Ctx): ToolRules {
   };
 }
 
-/** What the rules of tools ask of the deployment and of the tool's home. */
+/** What the rules of tools need of the deployment and of the tool's row scope. */
 export async function toolChecks(ctx: Ctx, home: RowScope): Promise<ToolChecks> {
   return {
     schemas: ctx.deps.schemas.of(organizationOf(ctx.caller)),
@@ -36,7 +36,7 @@ const validators = new Map(
   creatableToolKinds.map((kind) => [kind as string, validatorFor(closed({ config: configSchemas[kind] }), 'body')]),
 );
 
-/** 422 unless a config that came without its kind has that kind's form. */
+/** Throws 422 unless a config that came without its kind matches the schema of that kind. */
 function checkConfigForm(kind: string, config: Readonly<Record<string, unknown>>): void {
   const errors = validators.get(kind)?.check({ config }, true) ?? [];
   if (errors.length > 0) throw fail('validation_failed', { detail: 'The config does not match its kind.', errors });

@@ -66,8 +66,8 @@ export const toolTestOperations = {
 };
 
 /**
- * Looks until there is a result, in transactions of their own. Throws `upstream_timeout` when it takes longer than a test may, 401, 403 or 404 when
- * the right to it is lost meanwhile.
+ * Polls for the result, each time in a separate transaction. Throws `upstream_timeout` if it takes longer than a test may, and 401, 403 or 404 if the right to
+ * it is lost meanwhile.
  */
 async function waitForResult(
   ctx: Ctx,

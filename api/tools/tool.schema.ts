@@ -50,7 +50,7 @@ const ToolCreateFields = closed({
   workspace_id: Type.Optional(nullable(idOf('Workspace'))),
 });
 
-/** A client-owned tool needs no config; any other has one in the form of its kind. */
+/** A client-owned tool needs no config; any other tool has one that matches the schema of its kind. */
 const withoutConfig = partOf(
   {
     client_owned: { const: true },
@@ -69,7 +69,7 @@ export const ToolCreate = Type.Unsafe<Type.Static<typeof ToolCreateFields>>({
   })),
 });
 
-/** All but slug, kind and scope; the form of config is that of the tool's kind. */
+/** All fields but slug, kind and scope; the config must match the schema of the tool's kind. */
 export const ToolUpdate = closed(
   { display_name: Type.Optional(nullable(DisplayName)), description: Type.Optional(ToolDescription), ...settable },
   { $id: 'ToolUpdate' },
@@ -81,7 +81,7 @@ export const ToolDelete = closed({
   ),
 });
 
-// Any name: one that no secret can have is as absent as others.
+// Accepts any name: one that no secret can have gets the same 404 as others that do not exist.
 export const ToolSecretParams = closed({ tool_id: idOf('Tool'), name: text(100, { minLength: 1 }) });
 
 export const ToolSecretsPut = closed(

@@ -36,7 +36,7 @@ const mcpAuthForms = {
   ),
 };
 
-/** One of the forms, told apart by `type`. */
+/** One of the forms, discriminated by `type`. */
 const McpAuth = Type.Unsafe<Type.Static<(typeof mcpAuthForms)[keyof typeof mcpAuthForms]>>({
   type: 'object',
   description: 'How the platform authenticates to the server',
@@ -82,7 +82,7 @@ const validators = {
   manual: validatorFor(closed({ config: ManualToolkitConfig }), 'body'),
 } as const satisfies Record<ToolkitKind, unknown>;
 
-/** 422 unless a config that came without its kind has that kind's form. */
+/** Throws 422 unless a config that came without its kind matches the schema of that kind. */
 export function checkToolkitConfig(kind: ToolkitKind, config: Readonly<Record<string, unknown>>): void {
   const errors = validators[kind].check({ config }, true);
   if (errors.length > 0) throw fail('validation_failed', { detail: 'The config does not match its kind.', errors });

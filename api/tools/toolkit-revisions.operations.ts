@@ -80,7 +80,6 @@ export const toolkitRevisionOperations = {
     },
     async (ctx, { params, body, identified }) => {
       const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id);
-      // What readSource gave.
       const { tools, sourceHash, leftOut } = await toolsOf(ctx, toolkit, { body, read: identified });
       const { id } = await addToolkitRevision(ctx, toolkit, {
         origin: body.source.type,
@@ -123,7 +122,7 @@ export const toolkitRevisionOperations = {
   ),
 };
 
-/** The approved tools take effect, with the secrets that they name. */
+/** Applies `refuseForeignAim` to the tools that are approved: they take effect with the secrets that they name. */
 async function refuseForeignAims(
   ctx: Ctx,
   toolkit: Toolkit,

@@ -14,8 +14,8 @@ import { openApiReaderOf } from './dependencies.ts';
 import type { ToolkitRevisionCreate } from './toolkit-revision.schema.ts';
 
 /**
- * Reads a document before the transaction begins: it may take seconds. What is wrong with it is given, not thrown: the handler tells it in its
- * turn, after what is wrong with the toolkit. Null for other sources and for a toolkit that the caller doesn't see.
+ * Reads a document before the transaction begins, since that may take seconds. Returns a failure instead of throwing it: the handler throws it after its own
+ * checks of the toolkit. Null for other sources.
  */
 export async function readSource(request: IdentifyRequest<ToolkitRevisionCreate>): Promise<SourceTools | Failure | null> {
   const { source } = request.body;

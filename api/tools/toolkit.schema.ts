@@ -40,7 +40,7 @@ const ToolkitCreateFields = closed({
   secrets_required: Type.Optional(Secrets),
 });
 
-/** The config has the form of its kind. */
+/** The config must match the schema of its kind. */
 export const ToolkitCreate = Type.Unsafe<Type.Static<typeof ToolkitCreateFields>>({
   ...ToolkitCreateFields,
   $id: 'ToolkitCreate',

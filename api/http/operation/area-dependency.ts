@@ -1,7 +1,6 @@
 /**
- * What one area alone works with, made from the process's dependencies when it is first asked for, and once for each process: `healthOf(ctx.deps)`. So a
- * new one changes its area and nothing that all share. Its type names what it is made from. What has to be closed at the end, or what several areas use,
- * stands in `Deps` instead.
+ * A dependency of one area, created from the process's dependencies at its first use, once for each process: `healthOf(ctx.deps)`. A new one changes its area
+ * and nothing that areas share. Its type names what it is created from. A dependency that must be closed, or that several areas use, belongs in `Deps`.
  */
 export function areaDependency<From extends object, D extends object>(create: (deps: From) => D): (deps: From) => D {
   const made = new WeakMap<From, D>();

@@ -2,7 +2,7 @@ import type { Actor, Caller } from '../../../db/caller.ts';
 import type { AuditNote } from './context.ts';
 import type { RegisteredOperation } from './operation.ts';
 
-/** Who acts, as rows and audit entries name it. */
+/** Returns the actor, as rows and audit entries name it. */
 export function actorOf(caller: Caller): Actor {
   // In an impersonation, the operator holds the credential and acts as the target.
   if (caller.impersonationId !== null)
@@ -23,7 +23,7 @@ export function actorOf(caller: Caller): Actor {
   };
 }
 
-/** The note of a changed row without a label: none of its own, or a person's, which is looked up when the log is read. */
+/** Returns the note of a changed row without a label: the row has none, or a person's, which is looked up when the log is read. */
 export function noteOfRow(
   resourceType: string,
   row: { readonly id: string } & (
@@ -47,7 +47,7 @@ export function noteOfNamed(
   return { resourceType, resourceId: id, label: slug, organizationId, workspaceId, changes };
 }
 
-/** The note of a mutation whose handler wrote none: the view's own id and place, else the last id of the path. */
+/** Returns the note of a mutation whose handler wrote none: the view's own id and row scope, else the last id of the path. */
 export function defaultNote(operation: RegisteredOperation, view: unknown, params: Readonly<Record<string, unknown>>): AuditNote {
   const textAt = (name: string) => {
     const value: unknown = typeof view === 'object' && view !== null ? Reflect.get(view, name) : null;
@@ -60,13 +60,13 @@ export function defaultNote(operation: RegisteredOperation, view: unknown, param
     resourceType,
     resourceId,
     label: textAt('name') ?? textAt('slug'),
-    // An organization and a workspace are their own place: their entries belong to their own chain.
+    // An organization or workspace is its own row scope: its entries belong to its own chain.
     organizationId: textAt('organization_id') ?? (resourceType === 'organization' ? textAt('id') : null),
     workspaceId: textAt('workspace_id') ?? (resourceType === 'workspace' ? textAt('id') : null),
   };
 }
 
-/** `AgentRevisionView` → `agent_revision`; without a view the last noun of the path. */
+/** `AgentRevisionView` → `agent_revision`; without a view, the last noun of the path. */
 function resourceTypeOf(operation: RegisteredOperation): string {
   const id: unknown = operation.view ? Reflect.get(operation.view, '$id') : null;
   if (typeof id === 'string')

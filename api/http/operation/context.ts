@@ -19,28 +19,31 @@ export interface AuditNote {
   readonly changes?: Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown; readonly changed?: true }>>;
 }
 
-/** What a handler works with: the caller and, unless the operation is `raw` or has `transaction: 'none'`, one transaction in the caller's tenant; in a GET each statement has one of its own, which can't write. */
+/**
+ * What a handler works with: the caller and, unless the operation is `raw` or has `transaction: 'none'`, one transaction in the caller's tenant. In a GET, each
+ * statement is its own read-only transaction, unless the operation has `transaction: 'writes'`.
+ */
 export interface Ctx extends TenantTransaction {
   readonly caller: Caller;
   readonly deps: AppDeps;
   readonly log: Logger;
   readonly operationId: string;
-  /** Through its own route, or as a tool of the MCP endpoint. */
+  /** How the request came: through the operation's own route, or as a tool of the MCP endpoint. */
   readonly source: 'api' | 'mcp';
   /** Aborted when the client no longer waits for the answer: this ends a wait, never the work. Null if this is not watched. */
   readonly signal: AbortSignal | null;
-  /** The floor of the operation, for rank rules in a granted workspace. */
+  /** The role floor of the operation, for rank rules in a granted workspace. */
   readonly floor: Role | null;
   readonly page: PageRequest;
   /** Parsed If-Match: null when absent, `*`, or the listed tags without quotes and prefixes. */
   readonly ifMatch: '*' | readonly string[] | null;
   readonly isIfMatchRequired: boolean;
-  /** Full address of the client, behind trusted proxies. */
+  /** Full address of the client, as trusted proxies report it. */
   readonly address: string;
   readonly userAgent: string | null;
-  /** Replaces the default audit note (resource type of the area, id of the view); null: nothing has happened yet that is worth an entry. */
+  /** Replaces the default audit note (see `defaultNote`); null writes no entry. */
   audit(note: AuditNote | null): void;
-  /** Writes what a refusal must leave behind: runs `write` now, commits, and begins anew on the request's own connection. */
+  /** Writes what a refusal must leave behind: runs `write` now, commits, and begins a new transaction on the request's own connection. */
   commitNow(write: (tx: TenantTransaction) => Promise<void>): Promise<void>;
 }
 
@@ -50,7 +53,7 @@ export interface ReplyOptions<V> {
   /** Version of the row for the ETag; null sends none. */
   readonly version?: string | number | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent instead of the view: a page. */
+  /** A page that is sent instead of the view. */
   readonly text?: { readonly contentType: string; readonly body: string };
   /** Runs after commit and dispatch, without transaction or connection, and returns the final reply. */
   readonly afterCommit?: () => Promise<Reply<V>>;
@@ -71,13 +74,13 @@ export function reply<V>(view: V, options: ReplyOptions<V> = {}): Reply<V> {
   return new Reply(view, options);
 }
 
-/** Sends a browser on: 303 without a body. */
+/** Redirects a browser: 303 without a body. */
 export function seeOther(location: string): Reply<never> {
   // A redirect has no view; nothing reads one.
   return new Reply(undefined as never, { status: 303, headers: { location } });
 }
 
-/** What an operation's own check before its body is read may look at, and count. */
+/** What a precheck may read and count. */
 export interface PrecheckRequest {
   readonly deps: AppDeps;
   /** The client's address as a limit key: IPv6 by /64. */
@@ -87,21 +90,21 @@ export interface PrecheckRequest {
 
 type Anything = Readonly<Record<string, unknown>>;
 
-/** What `identify` may look at, before the transaction: body, query and path are valid already, by the schemas of its operation. */
+/** What `identify` gets, before the transaction: body, query and path are valid by the schemas of its operation, except for `violations`. */
 export interface IdentifyRequest<B = unknown, Q = Anything, P = Anything> {
   readonly deps: AppDeps;
   readonly caller: Caller;
-  /** The floor of the operation, as in `Ctx`. */
+  /** The role floor of the operation, as in `Ctx`. */
   readonly floor: Role | null;
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** What broke the schema; empty unless the operation answers for its faults itself. */
+  /** What broke the schema; empty unless the operation reports its violations itself (`faults: 'own'`). */
   readonly violations: readonly Violation[];
   readonly headers: IncomingHttpHeaders;
-  /** The query as it came, with what no schema declares. */
+  /** The query as sent, including what no schema declares. */
   readonly search: string;
-  /** Names and values as they came, repeated ones too. */
+  /** Names and values as sent, including repeated ones. */
   readonly rawHeaders: readonly string[];
   /** Reads the form of a `multipart` operation, once; other operations have none. */
   readonly readForm: FormReader;

@@ -23,8 +23,8 @@ import type { RegisteredOperation } from './operation.ts';
 import type { Limits } from './rate-limit.ts';
 
 /**
- * What a process opens for its requests, once (`openDependencies`), and closes at its end; and what several areas share. What one area alone works
- * with is made in that area: see `areaDependency`.
+ * What a process opens once for its requests (`openDependencies`) and closes at its end, and what several areas share. A dependency of one area is created in
+ * that area, see `areaDependency`.
  */
 export interface Deps {
   readonly env: ApiEnv;
@@ -36,7 +36,7 @@ export interface Deps {
   readonly limits: Limits;
   readonly egress: Egress;
   readonly models: ModelRegistry;
-  /** Makes the vectors of texts; only `inProcess` models answer fast enough for a request. */
+  /** Computes the vectors of texts; only `inProcess` models are fast enough for a request. */
   readonly embedder: Embedder;
   readonly schemas: SchemasByTenant;
   readonly templates: TemplatesByTenant;
@@ -50,13 +50,13 @@ export interface Deps {
   readonly log: Logger;
   readonly runMetrics: RunMetrics;
   readonly now: () => Date;
-  /** Publishes frames and notices and sends outbox rows after a commit. Never throws: what fails is re-sent by relay and reconciler. */
+  /** Publishes frames and notices and sends outbox rows after a commit. Never throws: the outbox relay and the reconciler send again what fails. */
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;
   /** True once SIGTERM has been received. */
   readonly isDraining: () => boolean;
 }
 
-/** What `buildApp` adds: what is made from the list of operations itself. */
+/** What `buildApp` adds: dependencies that are made from the list of operations. */
 export interface AppDeps extends Deps {
   /** The operations that are mounted, in the contract's order. */
   readonly operations: readonly RegisteredOperation[];

@@ -11,7 +11,7 @@ import { toPageView } from '../reply/page.ts';
 import { render, unwrap, type Rendered } from '../reply/render.ts';
 import { stateOf } from './request-state.ts';
 
-/** The committed result of a handler: the reply, what is dispatched now, and what is still awaited. */
+/** The committed result of a handler: the reply, what is to be dispatched now, and what is still to be awaited. */
 export interface Executed {
   readonly reply: Rendered;
   readonly outgoing: Outgoing;
@@ -63,12 +63,12 @@ async function run(
 
   const result = await handle(ctx, { params: input.params, query: input.query, body: input.body, identified: execution.identified });
   const { view, options } = unwrap(result);
-  // `list` handlers give pages by their type.
+  // By its type, a `list` handler returns a page.
   const shown = operation.kind === 'list' ? toPageView(view as Parameters<typeof toPageView>[0], execution.signCursor) : view;
   const reply = render(operation, shown, options);
 
   const note = noteOf(noted, () => defaultNote(operation, view, input.params));
-  // The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back. Both leave with the commit.
+  // Handlers refuse earlier; if one does not, this rolls back a change in a suspended or archived tenant. Both statements go with the commit.
   if (operation.audit !== 'none' && reply.status < 300 && note) await recordRequest(tx, auditOf(execution, operation.audit, note));
   if (reservation) await storeSuccess(execution, tx, reservation, reply, options.afterCommit === undefined);
   return { reply, afterCommit: options.afterCommit ?? null };
@@ -90,12 +90,12 @@ function auditOf({ operation, request }: Execution, action: AuditOptions['action
   };
 }
 
-/** Operations that a suspended organization or archived workspace still allows: signing in, operator operations, and flagged ones. */
+/** Whether a suspended organization or archived workspace still allows the operation: signing in, operator operations, and flagged ones. */
 function isOpenWhenFrozen(operation: Execution['operation']): boolean {
   return operation.openWhenSuspended === true || openAreas.has(operation.area);
 }
 
-/** A deadlock or serialization failure; a commit's own arrives translated, with the fault as its cause. */
+/** Whether an error is a deadlock or serialization failure; one in the commit arrives translated, with the original as its cause. */
 function isDeadlock(error: unknown): boolean {
   return isRetried(error) || (error instanceof Error && isRetried(error.cause));
 }

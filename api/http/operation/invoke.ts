@@ -30,7 +30,9 @@ export type Invoked =
 const exhaustiveBytes = 65_536;
 const parsers = new WeakMap<RegisteredOperation, ArgumentsParser>();
 
-/** Runs an operation in this process, from its floor on by the same checks as its route: 403, 422, idempotency, transaction, audit, outbox. Never throws. */
+/**
+ * Runs an operation in this process; from the role floor on, the steps are those of its route: 403, 422, idempotency, transaction, audit, outbox. Never throws.
+ */
 export async function invoke(deps: AppDeps, invocation: Invocation): Promise<Invoked> {
   const startedAt = performance.now();
   const { operation, request } = invocation;
@@ -79,7 +81,7 @@ function parserOf(operation: RegisteredOperation): ArgumentsParser {
   return made;
 }
 
-/** The record comes first; if it fails, the refusal still stands. */
+/** Records a refusal before the reply; if that fails, the refusal still stands. */
 async function recordQuietly(deps: AppDeps, request: FastifyRequest, tried: Parameters<typeof recordDenied>[2]): Promise<void> {
   try {
     await recordDenied(deps, request, tried);

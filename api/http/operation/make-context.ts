@@ -15,7 +15,7 @@ export interface Execution {
   readonly deps: AppDeps;
   readonly operation: RegisteredOperation;
   readonly request: FastifyRequest;
-  /** By which way it came: its own route, or a tool call of the MCP endpoint. */
+  /** How the request came: through the operation's own route, or as a tool call of the MCP endpoint. */
   readonly source: 'api' | 'mcp';
   /** Aborted when the client no longer waits for the answer; null if this is not watched. */
   readonly signal: AbortSignal | null;
@@ -30,7 +30,7 @@ export interface Execution {
 /** Commits, returns what must be dispatched now, and begins a new transaction on the same connection. */
 export type Renew = () => Promise<Outgoing>;
 
-/** What a handler works with, over one transaction. */
+/** Creates the context of a handler over one transaction. */
 export function makeContext(execution: Execution, tx: TenantTransaction, renew: Renew, audit: (note: AuditNote | null) => void): Ctx {
   const { deps, operation, request, caller, input, page, source, signal } = execution;
   return {
@@ -64,12 +64,12 @@ export function makeContext(execution: Execution, tx: TenantTransaction, renew: 
   };
 }
 
-/** What a raw handler works with: everything but a transaction. */
+/** Creates the context of a raw handler: everything but a transaction. */
 export function rawContext(execution: Execution): Omit<Ctx, 'em' | 'commitNow'> {
   return makeContext(execution, outsideTransaction(execution), refuseRenew, () => undefined);
 }
 
-/** A transaction for handlers that promised to touch no row; reaching for the transaction is a bug. */
+/** Stands in for the transaction of handlers that touch no row; using its entity manager is a bug. */
 export function outsideTransaction({ options, operation }: Execution): TenantTransaction {
   return {
     get em(): never {
@@ -82,12 +82,12 @@ export function outsideTransaction({ options, operation }: Execution): TenantTra
   };
 }
 
-/** There is nothing to commit outside a transaction. */
+/** The `Renew` of a context without a transaction: always throws. */
 export async function refuseRenew(): Promise<never> {
   throw new Error('nothing to commit outside a transaction');
 }
 
-/** What the client calls itself, cut to what a row takes. */
+/** The client's User-Agent, truncated to what a row holds. */
 export function userAgentOf(request: FastifyRequest): string | null {
   return request.headers['user-agent']?.slice(0, 400) ?? null;
 }

@@ -13,7 +13,7 @@ import { prepare } from './prepare.ts';
 
 type RawHandle = (ctx: unknown, input: unknown, http: { request: FastifyRequest; reply: FastifyReply }) => Promise<void>;
 
-/** Turns the operations of the areas into routes. `standing` gives headers that every reply of an operation carries. */
+/** Turns the operations of the areas into routes. `standingHeaders` returns the headers that every reply of an operation carries. */
 export function mount(
   app: FastifyInstance,
   deps: AppDeps,
@@ -33,7 +33,7 @@ export function mount(
   }
 }
 
-/** Methods under which an operation answers: HEAD goes with GET. */
+/** Returns the methods of an operation's route: a GET also serves HEAD, unless it refuses it. */
 export function methodsOf(operation: RegisteredOperation): HTTPMethods[] {
   return operation.method === 'GET' && operation.headReply === 'allowed' ? ['GET', 'HEAD'] : [operation.method];
 }
@@ -66,7 +66,10 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
   }
 }
 
-/** What is refused was rolled back, so nothing names what its form has left. After another fault a commit may stand: the sweep judges. */
+/**
+ * Discards what a form has stored if its request is refused: the refusal was rolled back, so no row names it. After any other error, a commit may have
+ * succeeded, so the sweep decides.
+ */
 async function withDiscard<R>(deps: AppDeps, form: RequestForm | null, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
@@ -76,7 +79,7 @@ async function withDiscard<R>(deps: AppDeps, form: RequestForm | null, work: () 
   }
 }
 
-/** Never throws: the request already has its answer, and the sweep cleans up later. */
+/** Never throws: the request already has its answer, and the sweep deletes the rest later. */
 async function discardForm({ log }: AppDeps, form: RequestForm | null): Promise<void> {
   await form?.discard().catch((err: unknown) => log.warn({ err }, 'form not discarded'));
 }

@@ -25,42 +25,45 @@ export interface CommonSpec {
   readonly sessionOnly?: true;
   /** With access `none`: a credential that is sent is still checked, and must be a session's. */
   readonly takesSession?: true;
-  /** Neither in another user's name (X-Acting-User) nor inside an impersonation. */
+  /** Refused in another user's name (X-Acting-User) and in an impersonation. */
   readonly notDelegable?: true;
-  /** Reads or changes what belongs to the deployment as a whole: not for an operator who is narrowed to a part of it (X-View-*). */
+  /** Reads or changes what belongs to the deployment as a whole: refused to an operator who has narrowed the view to a part of it (X-View-*). */
   readonly ofPlatform?: true;
-  /** Demands that a factor was verified within the last 10 minutes; implies `sessionOnly`. */
+  /** Requires a second factor (or, without one, the password) that was verified within the last 10 minutes; implies `sessionOnly`. */
   readonly stepUp?: true;
   readonly mcp?: true;
   readonly spends?: true;
   readonly secretReply?: true;
-  /** A scope of the credential, `{area}:read` or `{area}:write`; null needs none. Default by area and audit action. */
+  /** The OAuth scope that the credential needs, `{area}:read` or `{area}:write`; null for none. Default by area and audit action. */
   readonly scope?: string | null;
-  /** Another credential than those of the platform is accepted too, without a caller (the scrape token of `/metrics`). */
+  /** Whether the request has the operation's own credential, which is accepted without a caller (the scrape token of `/metrics`). */
   readonly ownCredential?: (deps: AppDeps, request: FastifyRequest) => boolean;
   /** `any`: public documents and OAuth endpoints, readable from every origin without credentials. */
   readonly cors?: 'any';
   /** Not counted by any rate limit (probes). */
   readonly unlimited?: true;
-  /** `none`: no transaction and no tenant query at all (documents, catalogues). `writes`: of a GET that leaves a row behind. */
+  /** `none`: no transaction and no tenant query at all (documents, catalogues). `writes`: a GET that writes a row. */
   readonly transaction?: 'none' | 'writes';
   readonly bodyLimitBytes?: number | ((env: ApiEnv) => number);
-  /** Whether a suspended organization or archived workspace still admits it. */
+  /** Still allowed in a suspended organization or archived workspace. */
   readonly openWhenSuspended?: true;
   readonly resourceType?: string;
   /** Success statuses; the first is the operation's own. Default 200, 201 for POST that creates, 204 without view. */
   readonly success?: readonly number[];
   /** Request headers in addition to the shared ones, by their lower-case names; validated like parameters. */
   readonly headers?: TObject;
-  /** The body is a form instead of JSON; its schema holds texts only. */
+  /** The body is a form instead of JSON; its schema contains only texts. */
   readonly form?: true;
-  /** The body is `multipart/form-data` with one part `file`, which `identify` streams to its place with `readForm`; it gives the handler's body. */
+  /** The body is `multipart/form-data` with one part `file`, which `identify` stores by `readForm`; `identify` also returns the handler's body. */
   readonly multipart?: true;
-  /** The body is whatever another system sends, JSON, form or text: `identify` gets its bytes, and gives the value that an Idempotency-Key is compared by as `body`. A pattern: media types beside these. */
+  /**
+   * The body is whatever another system sends: JSON, form or text. `identify` gets its bytes, and returns as `body` the value by which an Idempotency-Key is
+   * compared. A pattern allows further media types.
+   */
   readonly rawBody?: true | RegExp;
-  /** `oauth`: what breaks the schema is 400 with the code of the RFC. `own`: it is handed to `identify`, which answers for it. Default 422. */
+  /** `oauth`: violations of the schema are 400 with the code of the RFC. `own`: `identify` gets them and reports them itself. Default 422. */
   readonly faults?: 'oauth' | 'own';
-  /** The operation's own check, after limits and role floor and before the body is read. Throws the refusal. */
+  /** The operation's own check, after limits and role floor and before the body is read. Throws a Failure to refuse. */
   readonly precheck?: (request: PrecheckRequest) => Promise<void>;
   /** Further media types of a success, including ranges (RFC 9110 §12.5.1), with their schemas. */
   readonly alsoProduces?: Readonly<Record<string, TSchema>>;
@@ -78,15 +81,15 @@ export interface CommonSpec {
 }
 
 /**
- * Works after validation and before idempotency and transaction: looks a caller up by a `gate_*` function, verifies a password, counts limits
- * that need a body value. A `caller` in what it gives replaces nobody; the whole value becomes the handler's `input.identified`.
- * For a `multipart` operation its `body` is the handler's, which an Idempotency-Key is compared by.
+ * Runs after validation and before idempotency and transaction: looks up a caller by a definer function, verifies a password, counts limits that need a body
+ * value. A `caller` in its result becomes the request's; the whole result becomes the handler's `input.identified`. In a `multipart` or `rawBody` operation,
+ * its `body` becomes the handler's, by which an Idempotency-Key is compared.
  */
 type Identify<P extends TObject, Q extends TObject, B extends TSchema, I> = (
   request: NoInfer<IdentifyRequest<Static<B>, Static<Q>, Static<P>>>,
 ) => Promise<I>;
 
-/** The schemas of an operation, and what it finds out before its transaction. */
+/** The schemas of an operation, and what it determines before its transaction. */
 export interface Shapes<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema, I> {
   readonly params?: P;
   readonly query?: Q;
@@ -99,7 +102,7 @@ export interface Input<P extends TObject, Q extends TObject, B extends TSchema, 
   readonly params: Static<P>;
   readonly query: Static<Q>;
   readonly body: Static<B>;
-  /** What `identify` gave; undefined without it. */
+  /** The result of `identify`; undefined without it. */
   readonly identified: I;
 }
 
@@ -155,7 +158,7 @@ export type RawSpec<P extends TObject, Q extends TObject> = CommonSpec & {
 
 export type RawPostSpec<P extends TObject, Q extends TObject> = RawSpec<P, Q> & { readonly audit: AuditAction; readonly body: TSchema };
 
-/** What the verb helpers take between them. */
+/** Any spec that a verb helper accepts. */
 export type AnySpec = CommonSpec &
   Omit<Shapes<TObject, TObject, TSchema, TSchema, unknown>, 'identify'> & {
     readonly identify?: (request: never) => Promise<unknown>;

@@ -43,7 +43,7 @@ export interface Operation extends CommonSpec {
   readonly handler: (ctx: never, input: never, http: never) => Promise<unknown>;
 }
 
-/** An operation with its place in the registry. */
+/** An operation with its id and area. */
 export interface RegisteredOperation extends Operation {
   readonly operationId: string;
   readonly area: string;

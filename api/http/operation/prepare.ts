@@ -13,14 +13,14 @@ import { limitsOfRequest } from './rate-limit.ts';
 import { stateOf } from './request-state.ts';
 import { floorOf } from '../credentials/role-floor.ts';
 
-/** A valid request for one operation, and by which way it came. */
+/** A valid request for one operation, and how it came. */
 export interface Prepared extends Pick<Execution, 'request' | 'source' | 'signal'> {
   readonly input: ParsedInput;
-  /** Null but for a `multipart` operation. */
+  /** Null unless the operation is `multipart`. */
   readonly readForm: FormReader | null;
 }
 
-/** Identifies the caller where no credential did, and reads paging. */
+/** Runs the operation's `identify`, determines the caller, and reads paging. */
 export async function prepare(deps: AppDeps, operation: RegisteredOperation, given: Prepared): Promise<Execution> {
   const { request, source, signal } = given;
   const state = stateOf(request);
@@ -76,7 +76,7 @@ async function identify(
   });
 }
 
-/** The caller that `identify` found, if any. */
+/** Returns the caller that `identify` found, if any. */
 function callerIn(identified: unknown): Caller | null {
   // By contract of `identify`, a field of this name is the caller.
   return (fieldOf(identified, 'caller') as Caller | undefined) ?? null;

@@ -25,7 +25,7 @@ export interface Quota {
   readonly windowS: number;
 }
 
-/** The default quotas. `ingress` counts unverified requests by endpoint and address; `webhook_endpoint` verified ones, by each `rate_limit_per_minute`. */
+/** The default quotas. `ingress` counts unverified requests by endpoint and address; `webhook_endpoint` verified ones, by their endpoint's own limit. */
 export const defaultQuotas: Readonly<Record<LimitPolicy, Quota>> = {
   principal: { quota: 1_200, windowS: 60 },
   workspace: { quota: 6_000, windowS: 60 },

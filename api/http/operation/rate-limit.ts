@@ -5,13 +5,13 @@ import { defaultQuotas, limitPolicies, type LimitPolicy, type Quota } from './qu
 
 export type { LimitPolicy } from './quotas.ts';
 
-/** One counter to touch: a policy and whose. */
+/** One counter to touch: a policy and the key of its owner. */
 export interface LimitHit {
   readonly policy: LimitPolicy;
   readonly key: string;
-  /** How many to count; one unless given. */
+  /** How many to count; by default one. */
   readonly count?: number;
-  /** How many its owner may have, in the policy's window; the policy's own quota unless given. */
+  /** The owner's quota in the policy's window; by default the policy's own. */
   readonly quota?: number;
 }
 
@@ -20,13 +20,13 @@ export type LimitHeaders = Readonly<Record<string, string>>;
 
 export interface Limits {
   /**
-   * Counts one (or `count`) in each, in one Redis round trip; throws `rate_limited` when one is over, and then the others have counted nothing: else
-   * whoever is blocked could use up a quota of others. Without Redis (or after 50 ms) it counts in this process.
+   * Counts one (or `count`) in each policy, in one Redis round trip. Throws `rate_limited` if one is over, and refunds the others: else a blocked caller could
+   * use up a quota of others. Without Redis (or after 50 ms) it counts in this process.
    */
   consume(hits: readonly LimitHit[]): Promise<LimitHeaders>;
   /** Refunds hits that turned out not to be failures; for `login_pair`, clears count and blocks. */
   reward(hits: readonly LimitHit[]): Promise<LimitHeaders>;
-  /** Refunds one hit in each policy, because the work behind it was not done. */
+  /** Refunds the hits, because the work behind them was not done. */
   refund(hits: readonly LimitHit[]): Promise<LimitHeaders>;
   close(): Promise<void>;
 }
@@ -51,12 +51,12 @@ type Counters = Map<LimitPolicy, Counter>;
 const usualTimeoutMs = 50;
 const loginBlock = { firstS: 60, maxS: 900, rememberS: 3_600 } as const;
 
-/** Opens a separate connection, so that a slow Redis costs a request 50 ms and never causes a queue; hits counted in one tick are sent in one write. */
+/** Opens a separate connection, so that a slow Redis costs a request at most 50 ms and never causes a queue; hits counted in one tick are sent in one write. */
 export function createLimits(options: {
   redis: Redis;
   prefix: string;
   quotas?: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
-  /** How long Redis may take; 50 ms unless given. */
+  /** How long Redis may take; by default 50 ms. */
   redisTimeoutMs?: number | undefined;
 }): Limits {
   const client = connectAside(options.redis, options.redisTimeoutMs ?? usualTimeoutMs);
@@ -84,7 +84,7 @@ export function createLimits(options: {
   };
 }
 
-/** The limits of one request: what they tell goes into the headers that its reply owes, also when they refuse. */
+/** The limits of one request: adds their headers to those of its reply, also when they refuse. */
 export function limitsOfRequest(limits: Limits, owed: Record<string, string>): RequestLimits {
   const noted = async (told: Promise<LimitHeaders>): Promise<LimitHeaders> => {
     try {
@@ -110,7 +110,7 @@ function connectAside(redis: Redis, redisTimeoutMs: number): Redis {
     enableAutoPipelining: true,
     maxRetriesPerRequest: 0,
   });
-  // Every command answers through its own promise; without a listener ioredis prints connection errors.
+  // Every command rejects through its own promise; without a listener, ioredis prints connection errors.
   client.on('error', () => undefined);
   return client;
 }
@@ -185,8 +185,8 @@ function overLimit(over: readonly Verdict[], spared: readonly Verdict[]): Failur
 }
 
 /**
- * Both in one. A policy that only the later has comes first: it is the more specific. One that stands in both is told as it was last, where it stood: what is given
- * back never comes before what was refused.
+ * Merges both. A policy that only `later` names comes first: it is more specific. A policy that both name keeps its position, with its later values: a refund
+ * never precedes a refusal.
  */
 function mergeLimitHeaders(earlier: LimitHeaders, later: LimitHeaders): LimitHeaders {
   const nameOf = (item: string) => item.split(';')[0] ?? '';

@@ -5,7 +5,7 @@ export function liveOperations(areas: readonly Area[]): readonly RegisteredOpera
   return areas.flatMap((area) => area.operations).filter((operation) => operation.status !== 'specified');
 }
 
-/** Operations that the contract names and that are not mounted: 404, even where another method of their path lives. */
+/** Operations that the contract names and that are not mounted: 404, even where another method of their path is live. */
 export function specifiedOperations(areas: readonly Area[]): readonly RegisteredOperation[] {
   return areas.flatMap((area) => area.operations).filter((operation) => operation.status === 'specified');
 }
@@ -15,7 +15,7 @@ export function isForOperators(operation: RegisteredOperation): boolean {
   return operation.visibility === 'operator' || operation.area === 'Operator';
 }
 
-/** Stops the start of a process whose list of operations contradicts itself; names every fault. */
+/** Throws if the list of operations contradicts itself, and names every fault: the process does not start. */
 export function checkRegistry(areas: readonly Area[]): void {
   const operations = areas.flatMap((area) => area.operations);
   const faults = [

@@ -34,18 +34,18 @@ export function requestChecks(deps: AppDeps, operation: RegisteredOperation, sta
     await operation.precheck?.({ deps, limitAddress: state.limitAddress, limits }).catch((error) => refundIfOver(limits, hits, error));
     if (!takesBody(operation)) return;
     sendContinue(request, reply);
-    // The client has disconnected in the meantime: reading the body now would wait for its end forever.
+    // If the client has disconnected meanwhile, reading the body would wait for its end forever.
     if (request.raw.errored) throw request.raw.errored;
   };
 }
 
-/** Throws the refusal of an operation's own check. Where that is a limit, the request has counted nothing in the others, as in `Limits.consume`. */
+/** Throws the refusal of a precheck. If it is a limit, refunds the others, as `Limits.consume` does. */
 async function refundIfOver(limits: RequestLimits, hits: readonly LimitHit[], refusal: unknown): Promise<never> {
   if (refusal instanceof Failure && refusal.code === 'rate_limited') await limits.refund(hits);
   throw refusal;
 }
 
-/** Counts further work of a request that was counted as one, all at once. Throws `rate_limited`. */
+/** Counts further work of a request that was counted as one. Throws `rate_limited`. */
 export async function countFurther(deps: AppDeps, request: FastifyRequest, count: number): Promise<void> {
   const state = stateOf(request);
   const { operation, caller } = state;
@@ -54,7 +54,10 @@ export async function countFurther(deps: AppDeps, request: FastifyRequest, count
   await limitsOfRequest(deps.limits, state.headers).consume(hits);
 }
 
-/** Whether the platform's credentials decide: never where the operation's own has been accepted, and where none is needed only if one was sent. */
+/**
+ * Whether the platform's credentials decide. If the operation requires a role: unless its own credential is accepted. Otherwise: only if it takes a session and
+ * a credential is sent.
+ */
 function needsCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): boolean {
   if (isRoleAccess(operation)) return !(operation.ownCredential?.(deps, request) ?? false);
   return operation.takesSession === true && hasCredential(request.raw.rawHeaders);
@@ -71,7 +74,7 @@ function isEventStream(operation: RegisteredOperation): boolean {
   return operation.produces === 'text/event-stream';
 }
 
-/** The router takes `/tools/` for `/tools/{tool_id}` with an empty id; a path has no trailing slash. */
+/** Throws 404 for an empty parameter: the router matches `/tools/` to `/tools/{tool_id}`, but no path ends with a slash. */
 function refuseEmptyParams(request: FastifyRequest, publicUrl: string): void {
   const params = request.params;
   if (typeof params === 'object' && params !== null && Object.values(params).includes(''))

@@ -6,7 +6,7 @@ import type { Caller } from '../../../db/caller.ts';
 import { limitAddressOf, type TrustedProxies } from '../credentials/client-address.ts';
 import type { RegisteredOperation } from './operation.ts';
 
-/** What the steps of `mount` hand on about one request. */
+/** What the steps of one request pass on to each other. */
 export interface RequestState {
   readonly startedAt: number;
   readonly address: string;
@@ -15,7 +15,7 @@ export interface RequestState {
   /** The template of the path, if it is known but no route accepted the request. */
   template: string | null;
   caller: Caller | null;
-  /** Reply headers that earlier steps owe: RateLimit, Deprecation, X-Impersonation-Id, CORS. */
+  /** Headers that earlier steps have set for the reply: RateLimit, Deprecation, X-Impersonation-Id, CORS. */
   headers: Record<string, string>;
 }
 
@@ -27,7 +27,7 @@ declare module 'fastify' {
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The correlation id: a trusted peer's own if it is a uuid, else a new one. */
+/** Returns the correlation id: that of a trusted peer if it is a uuid, else a new one. */
 export function correlationId(proxies: TrustedProxies, request: IncomingMessage): string {
   const given = request.headers['x-correlation-id'];
   return typeof given === 'string' && uuidPattern.test(given) && proxies.isTrustedPeer(request)
@@ -39,7 +39,7 @@ const blockBytes = 16;
 const randomPool = Buffer.alloc(256 * blockBytes);
 let randomAt = randomPool.length;
 
-// Asking for bytes once a request would cost more than the id.
+// A pool, because random bytes for each request would cost more than the rest of the id.
 function randomBlock(): Uint8Array {
   if (randomAt === randomPool.length) {
     randomFillSync(randomPool);
@@ -69,8 +69,8 @@ const noWorkspaces = new Map<string, never>();
 const noScopes: readonly string[] = [];
 
 /**
- * Releases what a long-lived reply no longer needs once its head is sent: the client's headers, which contain the credential,
- * the pending headers, the rights of the caller. Who requested what is kept for the final log line.
+ * Releases what a long-lived reply no longer needs once its headers are sent: the client's headers, which contain the credential, the reply's own, and the
+ * caller's rights. Caller and operation are retained for the final log line.
  */
 export function keepForLog(request: FastifyRequest): void {
   const state = stateOf(request);
@@ -80,7 +80,7 @@ export function keepForLog(request: FastifyRequest): void {
   request.raw.rawHeaders = [];
 }
 
-/** The state that the first hook opened. */
+/** Returns the state that the first hook has opened. */
 export function stateOf(request: FastifyRequest): RequestState {
   if (!request.state) throw new Error('request has no state yet');
   return request.state;

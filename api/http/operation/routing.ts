@@ -13,9 +13,9 @@ interface Template {
   readonly operation: RegisteredOperation;
 }
 
-/** Which operations a path belongs to, whatever the method. */
+/** Finds the operations of a path, whatever the method. */
 export interface PathTable {
-  /** Methods that live on a path, for Allow; empty when no live template matches. */
+  /** The methods of a path, for Allow; empty if no live template matches. */
   methodsAt(path: string): readonly string[];
   operationsAt(path: string): readonly RegisteredOperation[];
   isSpecified(method: string, path: string): boolean;
@@ -34,7 +34,7 @@ export function pathTable(areas: readonly Area[]): PathTable {
   };
 }
 
-/** Answers what no route took: OPTIONS and preflights on known paths, 405 with a true Allow, else 404. */
+/** Answers what no route accepts: OPTIONS and preflights on known paths, 405 with a correct Allow, else 404. */
 export function answerUnrouted(deps: AppDeps, table: PathTable) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const path = pathOf(request.raw.url ?? '/');
@@ -69,7 +69,7 @@ function isMatch({ segments }: Template, given: readonly string[]): boolean {
   );
 }
 
-/** The path without query, with the escapes undone that the router undoes too. The router has refused bad ones already. */
+/** Returns the path without query, decoded as by the router, which has already refused invalid escapes. */
 function pathOf(url: string): string {
   const path = url.replace(/^https?:\/\/[^/]*/i, '');
   const end = path.search(/[?#]/);

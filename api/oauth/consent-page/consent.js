@@ -1,7 +1,7 @@
 // Runs in the user's browser. Tokens live in this closure and nowhere else; the page signs out when the decision is made.
 (() => {
   'use strict';
-  /** How long Allow can't be used after it has appeared, and after a key or the window has come back. */
+  /** How long Allow stays disabled after it has appeared or the window has regained focus; key presses meanwhile restart this time. */
   const pauseMs = 1000;
   const element = (id) => document.getElementById(id);
   const transaction = JSON.parse(element('transaction').textContent);
@@ -66,7 +66,7 @@
     return answer;
   };
 
-  /** Reads the values of the fields, and clears secrets from them. */
+  /** Reads the values of the fields, and clears all but the email address. */
   const take = (form, ...names) =>
     names.map((name) => {
       const input = form.querySelector(`[name=${name}]`);
@@ -75,10 +75,10 @@
       return value;
     });
 
-  /** Allow works a moment after it can be seen, and not while a key is down: no key that was meant for a form before grants anything. */
+  /** Allow works only a moment after it has appeared, and not while a key is down, so that a key press meant for an earlier form grants nothing. */
   const isHeldBack = () => element('allow').getAttribute('aria-disabled') === 'true';
   const holdBack = () => {
-    // Not `disabled`, which would lose the focus of a user who switches tabs and returns.
+    // Not `disabled`: the focus of a user who switches tabs and returns would be lost.
     element('allow').setAttribute('aria-disabled', 'true');
     clearTimeout(pause);
     pause = setTimeout(() => {
@@ -109,7 +109,7 @@
     location.replace(redirectTo);
   };
 
-  /** Name, address and organization; also shows whether the session may decide. */
+  /** Returns name, address and organization. Reading the organization also fails early if the session may not decide. */
   const nameOf = async (user) => {
     const organization = user.organization_id ? await send('GET', `/organizations/${user.organization_id}`) : null;
     const name = user.full_name ? `${user.full_name} (${user.email})` : user.email;
@@ -202,7 +202,7 @@
     if (isHeldBack()) holdBack();
   });
   window.addEventListener('blur', () => held.clear());
-  // A window that comes to the front under a click or key press that was meant for another window.
+  // The window may come to the front under a click or key press that was meant for another window.
   for (const type of ['blur', 'focus', 'pageshow']) window.addEventListener(type, holdBack);
 
   element('lead').textContent = client.host
