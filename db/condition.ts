@@ -20,7 +20,8 @@ export class Condition implements Expression<SqlBool> {
 
   toOperationNode(): OperationNode {
     const parameters = this.params.map((value) => (isNode(value) ? value : ValueNode.create(value)));
-    const fragments = this.sql.split('?');
+    // In parentheses, since an `or` binds less than the `and` by which a query joins its conditions.
+    const fragments = `(${this.sql})`.split('?');
     if (fragments.length !== parameters.length + 1) throw new Error(`a condition of ${parameters.length} parameters: ${this.sql}`);
     return RawNode.create(fragments, parameters);
   }

@@ -16,27 +16,7 @@ export interface OrderColumn {
   readonly descending: boolean;
 }
 
-export interface PageQuery {
-  /** Select list, without `select`. */
-  readonly select: string;
-  /** Parameters of the select list; they precede those of the condition. */
-  readonly selectParams?: readonly unknown[];
-  /** Tables and joins, without `from`. */
-  readonly from: string;
-  /** Condition, without `where`; its parameters are `params`. */
-  readonly where: string;
-  readonly params: readonly unknown[];
-  readonly order: readonly OrderColumn[];
-  readonly page: PageRequest;
-}
-
-/** Returns a condition: one of the columns contains the next parameter, ignoring case. It uses strpos, not like: % and _ are ordinary characters here. */
-export function holdsText(...columns: readonly string[]): string {
-  const text = columns.length === 1 ? columns[0] : `concat_ws(E'\\n', ${columns.join(', ')})`;
-  return `strpos(lower(${text}), lower(?)) > 0`;
-}
-
-/** Like `holdsText`, for a typed query. */
+/** Returns a condition: one of the columns contains the text, ignoring case. It uses strpos, not like: % and _ are ordinary characters here. */
 export function contains(text: Expression<string>, ...columns: readonly Expression<string | null>[]): Expression<SqlBool> {
   const [only] = columns;
   const whole = only && columns.length === 1 ? only : sql`concat_ws(E'\\n', ${sql.join(columns)})`;
@@ -44,30 +24,6 @@ export function contains(text: Expression<string>, ...columns: readonly Expressi
 }
 
 const positionPrefix = '_position_';
-
-/**
- * Reads one page of a list: limit + 1 rows, after a position (keyset) or from an offset. A position holds each order column as the database's own text, so
- * it loses no precision on its way to the client and back. Only offset mode counts the exact total, with a second query.
- */
-export async function fetchPage<T>(em: SqlEntityManager, query: PageQuery): Promise<Page<T>> {
-  const { page, order } = query;
-  const positions = order.map(({ column }, at) => `(${column})::text as ${positionPrefix}${at}`);
-  const keyset = page.after === null ? null : afterPosition(order, page.after);
-  const offset = page.offset ?? 0;
-
-  const found = await rows<T & object>(
-    em,
-    `select ${[query.select, ...positions].join(', ')} from ${query.from} where ${keyset ? `(${query.where}) and ${keyset.sql}` : query.where}
-     order by ${order.map(({ column, descending }) => `${column} ${descending ? 'desc' : 'asc'}`).join(', ')} limit ? offset ?`,
-    [...(query.selectParams ?? []), ...query.params, ...(keyset?.params ?? []), page.limit + 1, offset],
-  );
-  return pageOf(found, { page, columns: order.length, total: page.offset === null ? null : await countAll(em, query) });
-}
-
-async function countAll(em: SqlEntityManager, query: PageQuery): Promise<number> {
-  const counted = await row<{ total: number }>(em, `select count(*) as total from ${query.from} where ${query.where}`, query.params);
-  return counted?.total ?? 0;
-}
 
 // One row comparison where all columns sort in the same direction (usable as an index condition), else its expansion.
 function afterPosition(order: readonly OrderColumn[], after: readonly string[]): { sql: string; params: unknown[] } {
@@ -119,8 +75,10 @@ export interface OrderReference<C> {
 export type FetchPage<A, O> = (em: SqlEntityManager, values: A, page: PageRequest) => Promise<Page<O>>;
 
 /**
- * A list as a prepared query: `build` says what it selects and from where, without order and bounds; `order` says which of its columns order it. Pages and
- * positions are those of `fetchPage`. The query must not group: the total counts the rows that its condition leaves.
+ * A list as a prepared query: `build` says what it selects and from where, without order and bounds; `order` says which of its columns order it. A page reads
+ * limit + 1 rows, after a position (keyset) or from an offset. A position holds each order column as the database's own text, so it loses no precision on its
+ * way to the client and back. Only offset mode counts the exact total, with a second query. The query must not group: the total counts the rows that its
+ * condition leaves.
  */
 export function preparedList<A extends Arguments, DB, TB extends keyof DB, O extends object>(
   build: (parameters: ParametersOf<A>) => SelectQueryBuilder<DB, TB, O>,

@@ -76,7 +76,7 @@ interface Asked {
 }
 
 async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
-  const { question, model, request, metered } = asked;
+  const { question, request, metered } = asked;
   try {
     await announce(deps, asked);
     const { finish, given } = await measureCall(deps, request, () => collect(deps, request));

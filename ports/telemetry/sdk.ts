@@ -15,7 +15,6 @@ import {
   TraceIdRatioBasedSampler,
   type Sampler,
 } from '@opentelemetry/sdk-trace';
-import type { Logger } from 'pino';
 import { attribute, schemaUrl } from './conventions.ts';
 import { givenIds } from './ids.ts';
 import type { TelemetrySettings } from './settings.ts';

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { Kysely } from 'kysely';
+import { Condition } from '../../db/condition.ts';
 import type { Page } from '../../db/page.ts';
-import { fetchPage, type OrderColumn } from '../../db/page-query.ts';
+import { preparedList, type OrderReference } from '../../db/page-query.ts';
+import type { ParametersOf } from '../../db/prepared.ts';
+import { query } from '../../db/query.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
@@ -12,6 +16,16 @@ interface Item {
   readonly label: string;
 }
 
+interface ItemRow extends Item {
+  readonly at: string;
+  readonly amount: string;
+  readonly score: number;
+}
+
+type Order = OrderReference<`i.${keyof ItemRow}`>;
+
+// A table of this test alone, which no entity declares.
+const items = query as unknown as Kysely<{ items: ItemRow }>;
 const statements: string[] = [];
 let database: TestDatabase;
 
@@ -26,8 +40,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const byId: OrderColumn = { column: 'i.id', type: 'int', descending: true };
-const columns: OrderColumn[] = [
+const byId: Order = { column: 'i.id', type: 'int', descending: true };
+const columns: Order[] = [
   { column: 'i.at', type: 'timestamptz', descending: true },
   { column: 'i.amount', type: 'numeric', descending: false },
   { column: 'i.label', type: 'text', descending: true },
@@ -97,17 +111,19 @@ test('a position of another order is refused', async () => {
 
 function page(request: { limit: number; offset: number | null; after: string[] | null }, where = 'true'): Promise<Page<Item>> {
   return sweep(database.db, (em) =>
-    fetchPage<Item>(em, { select: 'i.id, i.label', from: 'items i', where, params: [], order: [byId], page: request }),
+    preparedList(() => items.selectFrom('items as i').select(['i.id', 'i.label']).where(new Condition(where)), [byId])(em, {}, request),
   );
 }
 
-async function readAll(order: readonly OrderColumn[], limit: number): Promise<number[]> {
+async function readAll(order: readonly Order[], limit: number): Promise<number[]> {
+  const list = preparedList(
+    ({ holds }: ParametersOf<{ readonly holds: Condition }>) => items.selectFrom('items as i').select(['i.id', 'i.label']).where(holds),
+    order,
+  );
   const found: number[] = [];
   for (let after: readonly string[] | null = null, turns = 0; turns < 100; turns++) {
     const request = { limit, offset: null, after };
-    const got: Page<Item> = await sweep(database.db, (em) =>
-      fetchPage<Item>(em, { select: 'i.id', from: 'items i', where: '?::int = 1 or false', params: [1], order, page: request }),
-    );
+    const got: Page<Item> = await sweep(database.db, (em) => list(em, { holds: new Condition('?::int = 1 or false', [1]) }, request));
     found.push(...got.items.map((item) => item.id));
     if (got.next === null) return found;
     after = got.next;

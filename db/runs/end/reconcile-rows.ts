@@ -4,7 +4,8 @@ import { now } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change } from '../../sql.ts';
-import { dueNow, liveStatuses } from './reconcile.ts';
+import { liveStatuses } from '../live.ts';
+import { dueNow } from './reconcile.ts';
 import type { RestartableRun } from '../start/restart-run.ts';
 
 type OneRun = ParametersOf<{ readonly runId: string }>;

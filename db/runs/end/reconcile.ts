@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Expression, sql } from 'kysely';
 import { anyId, literals } from '../../expressions.ts';
+import { liveStatuses } from '../live.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
@@ -12,13 +13,6 @@ export type FreeConversation = Awaited<ReturnType<typeof freeConversations>>[num
 
 /** Value of `reconciled_at` that makes a run due at once. */
 export const dueNow = 'epoch';
-
-/** Columns of a `ReconcilableRun`, read from `runs r`. */
-export const reconcilableColumns = `r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source, r.status,
-  r.binding_id as "bindingId", (r.review ->> 'pull_number')::int as "pullNumber"`;
-
-/** Statuses of runs that have not ended. */
-export const liveStatuses = literals('queued', 'running', 'waiting', 'cancelling');
 
 function selectReconcilable() {
   return query
