@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Expression, type OperationNode, type OperationNodeSource, ValueNode } from 'kysely';
 import { Condition } from './condition.ts';
 import type { Statement } from './postgres/pg-connection.ts';
-import { compile, type Built, type Query } from './query.ts';
+import { compile, propertiesLeftToHooks, type Built, type Query } from './query.ts';
 
 /**
  * The values of a prepared query by name. An undefined value selects another form of the query, without the part that would need it. The query's code sees
@@ -100,7 +100,8 @@ function parametersOf<A extends Arguments>(values: A): ParametersOf<A> {
 
 function planOf(em: SqlEntityManager, built: OperationNodeSource, values: Arguments): Plan {
   const { sql, parameters } = compile(em, built, { hasHooks: false });
-  if (compile(em, built).sql !== sql) throw new Error(`a prepared query names all columns that it writes: ${sql}`);
+  const left = propertiesLeftToHooks(em, built);
+  if (left.length > 0) throw new Error(`a prepared query gives each write its values, also ${left.join(', ')}: ${sql}`);
   refuseMade(sql, parameters);
   refuseUnused(sql, parameters, values);
   const used = new Set(parameters.map((parameter) => (parameter instanceof Slot ? parameter.name : '')));

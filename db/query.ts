@@ -20,8 +20,10 @@ import {
   type RootOperationNode,
   SelectionNode,
   SelectQueryNode,
+  TableNode,
   UpdateQueryNode,
   type ValueNode,
+  ValuesNode,
 } from 'kysely';
 import type { Statement } from './postgres/pg-connection.ts';
 import type { Tables } from './table-types.ts';
@@ -84,9 +86,38 @@ function isRoot(node: OperationNode): node is Root {
   return SelectQueryNode.is(node) || InsertQueryNode.is(node) || UpdateQueryNode.is(node) || DeleteQueryNode.is(node);
 }
 
+function partsOf(node: Root): OperationNode[] {
+  return [node, ...(node.with?.expressions.map(({ expression }) => expression) ?? [])];
+}
+
+/**
+ * Returns the properties that a query's inserts and updates leave out although their entities give them a value at each write (`onCreate`, `onUpdate`). A
+ * nullable property that an insert leaves out is null, with its hook and without.
+ */
+export function propertiesLeftToHooks(em: SqlEntityManager, built: OperationNodeSource): string[] {
+  const node = built.toOperationNode();
+  return isRoot(node) ? partsOf(node).flatMap((part) => leftToHooks(em, part)) : [];
+}
+
+function leftToHooks(em: SqlEntityManager, node: OperationNode): string[] {
+  const table = InsertQueryNode.is(node) ? node.into : UpdateQueryNode.is(node) ? node.table : undefined;
+  const meta = table && TableNode.is(table) ? [...em.getMetadata()].find(({ tableName }) => tableName === table.table.identifier.name) : undefined;
+  if (!meta) return [];
+  const writes = UpdateQueryNode.is(node) ? [node.updates] : InsertQueryNode.is(node) ? [node.onConflict?.updates] : [];
+  const updated = writes.flatMap((updates) => {
+    if (!updates) return [];
+    const named = updates.map(({ column }) => (ColumnNode.is(column) ? column.column.name : ''));
+    return meta.props.filter(({ onUpdate, name }) => onUpdate && !named.includes(name));
+  });
+  const columns = InsertQueryNode.is(node) && node.values && ValuesNode.is(node.values) ? node.columns : undefined;
+  const inserted = columns
+    ? meta.props.filter(({ onCreate, nullable, name }) => onCreate && !nullable && !columns.some(({ column }) => column.name === name))
+    : [];
+  return [...inserted, ...updated].map(({ name }) => `${meta.tableName}.${name}`);
+}
+
 function isAliasedUpdate(node: Root): boolean {
-  const parts = [node, ...(node.with?.expressions.map(({ expression }) => expression) ?? [])];
-  return parts.some((part) => UpdateQueryNode.is(part) && part.table !== undefined && AliasNode.is(part.table));
+  return partsOf(node).some((part) => UpdateQueryNode.is(part) && part.table !== undefined && AliasNode.is(part.table));
 }
 
 function selectionsOf(node: Root): readonly SelectionNode[] {

@@ -14,8 +14,8 @@ export interface Outcome<T> {
  * calls, and fail together: one round trip for independent statements, in transactions that hold no entities. Times are returned as the database's text
  * (see `iso`), int8 as number, numeric as string. Only named functions of `db/<area>` call this.
  *
- * Queries are typed (`query`, `prepared`). In areas that have not been converted they are text: each `?` is a bound parameter, an array binds as a
- * PostgreSQL array, JSON is passed as text (`?::jsonb` with `JSON.stringify`), and a literal question mark is written `\?`.
+ * Queries are typed (`query`, `prepared`). The few that are text are listed in `test/contract/typed-queries`: there each `?` is a bound parameter, an array
+ * binds as a PostgreSQL array, JSON is passed as text (`?::jsonb` with `JSON.stringify`), and a literal question mark is written `\?`.
  */
 export async function rows<O>(em: SqlEntityManager, query: Runnable<O>): Promise<O[]>;
 export async function rows<T>(em: SqlEntityManager, sql: string, params?: readonly unknown[]): Promise<T[]>;
