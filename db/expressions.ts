@@ -33,11 +33,6 @@ export function literal<const V extends string | number | null>(value: V): RawBu
   return sql.lit(value);
 }
 
-/** These columns with the value null: a prepared insert names every nullable column, since an entity's would be null too. */
-export function nulls<const N extends string>(...columns: readonly N[]): Readonly<Record<N, RawBuilder<null>>> {
-  return Object.fromEntries(columns.map((column) => [column, sql.lit(null)])) as Record<N, RawBuilder<null>>; // one entry for each
-}
-
 /**
  * Returns a condition for the rows that a query finds, for statements that delete or change a bounded number of rows of one table. The query selects nothing
  * yet, and calls that table `x`.

@@ -101,7 +101,8 @@ export function propertiesLeftToHooks(em: SqlEntityManager, built: OperationNode
 
 function leftToHooks(em: SqlEntityManager, node: OperationNode): string[] {
   const table = InsertQueryNode.is(node) ? node.into : UpdateQueryNode.is(node) ? node.table : undefined;
-  const meta = table && TableNode.is(table) ? [...em.getMetadata()].find(({ tableName }) => tableName === table.table.identifier.name) : undefined;
+  const meta =
+    table && TableNode.is(table) ? [...em.getMetadata()].find(({ tableName }) => tableName === table.table.identifier.name) : undefined;
   if (!meta) return [];
   const writes = UpdateQueryNode.is(node) ? [node.updates] : InsertQueryNode.is(node) ? [node.onConflict?.updates] : [];
   const updated = writes.flatMap((updates) => {

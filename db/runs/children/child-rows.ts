@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { clockTime, literal, now, nulls } from '../../expressions.ts';
+import { clockTime, literal, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { insertFrom } from '../../insert-from.ts';
 import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
@@ -161,7 +161,6 @@ const openStep = prepared(({ args, ...values }: ParametersOf<ChildStep>) =>
     .insertInto('run_steps')
     .values({
       ...values,
-      ...nulls('outputPreview', 'error', 'usage', 'inFlight', 'firstTokenAt', 'finishedAt', 'durationMs', 'traceId', 'spanId'),
       kind: 'sub_agent',
       status: 'running',
       args: jsonb(args),

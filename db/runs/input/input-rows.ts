@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { literal, now, nulls } from '../../expressions.ts';
+import { literal, now } from '../../expressions.ts';
 import { insertFrom } from '../../insert-from.ts';
 import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
@@ -39,7 +39,6 @@ const addPassages = prepared(({ content, ...values }: ParametersOf<NewPassages>)
         .values({
           ...values,
           pos: place,
-          ...nulls('step', 'toolCallId', 'model', 'stopReason', 'providerState'),
           role: 'system',
           origin: 'system',
           content: jsonb(content),

@@ -1,6 +1,6 @@
 import { sql, type OnConflictBuilder } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { anyId, literal, now, nulls } from '../../expressions.ts';
+import { anyId, literal, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { insertFrom } from '../../insert-from.ts';
 import { jsonText, recordset, type JsonText } from '../../json-text.ts';
@@ -61,7 +61,6 @@ export interface SessionName {
 }
 
 const newSession = {
-  ...nulls('activeRunId', 'personaSlug'),
   queueLength: literal(0),
   nextQueueNo: literal(1),
   turnNo: literal(0),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { now, nulls } from '../../expressions.ts';
+import { now } from '../../expressions.ts';
 import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
@@ -30,7 +30,6 @@ interface FollowUpValues {
 const insertMessage = prepared((values: ParametersOf<FollowUpValues>) =>
   query.insertInto('messages').values({
     ...values,
-    ...nulls('step', 'toolCallId', 'model', 'stopReason', 'providerState'),
     role: 'user',
     origin: 'system',
     content: jsonb(values.content),

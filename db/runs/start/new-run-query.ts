@@ -1,5 +1,5 @@
 import { sql, type QueryCreator } from 'kysely';
-import { literal, now, nulls } from '../../expressions.ts';
+import { literal, now } from '../../expressions.ts';
 import { jsonb } from '../../json-text.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
@@ -68,7 +68,6 @@ function withMessage(writing: Writing, p: Parameters): Writing {
         origin: 'user',
         content: jsonb(p.content),
         toolCallIds: sql<string[]>`'{}'`,
-        ...nulls('step', 'toolCallId', 'model', 'stopReason', 'providerState'),
         state: 'pending',
         attempt: 1,
         createdAt: p.createdAt,
@@ -88,9 +87,7 @@ function withStart(writing: Writing, p: Parameters): Writing {
   const { outboxId: id, outboxOrganizationId: organizationId, outboxWorkspaceId: workspaceId, kind, dedupeKey, target, payload } = p;
   if (!id || !kind || !dedupeKey || !target || !payload) return writing;
   const place = { organizationId: organizationId ?? none, workspaceId: workspaceId ?? none };
-  return writing.with('start', (of) =>
-    of.insertInto('outbox').values({ ...place, id, kind, dedupeKey, target, payload: jsonb(payload), ...nulls('lastError', 'sentAt') }),
-  );
+  return writing.with('start', (of) => of.insertInto('outbox').values({ ...place, id, kind, dedupeKey, target, payload: jsonb(payload) }));
 }
 
 function runColumns(p: Parameters) {
@@ -127,8 +124,6 @@ function runColumns(p: Parameters) {
     startAfter: p.startAfter,
     ...lineageColumns(p),
     ...reviewColumns(p),
-    ...nulls('waitingOn', 'waitingUntil', 'waitingSince', 'finishReason', 'output', 'error', 'cancelPolicy', 'manifest', 'reconciledAt'),
-    ...nulls('startedAt', 'cancelRequestedAt', 'finishedAt', 'deletedAt'),
   };
 }
 
