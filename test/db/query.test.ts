@@ -196,7 +196,9 @@ describe('a prepared query', () => {
   test('is refused when values of its entity would be made once for all', async () => {
     const insert = prepared(({ runId }: ParametersOf<{ runId: string }>) => query.insertInto('feedback').values({ ...newVote(), runId }));
 
-    await expect(sweep(database.db, (em) => change(em, insert({ runId: newId() })))).rejects.toThrow(/gives each write its values, also feedback\.\w+/);
+    await expect(sweep(database.db, (em) => change(em, insert({ runId: newId() })))).rejects.toThrow(
+      /gives each write its values, also feedback\.\w+/,
+    );
   });
 
   test('is refused when it holds a time or an id of its first use', async () => {
