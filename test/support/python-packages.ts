@@ -4,12 +4,23 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Runs a Python program with the packages of a requirements file beside this one, and gives what it prints. `folder`: theirs, under the state folder. */
+/** Packages of PyPI: those of a requirements file beside this one, in a folder of their own under the state folder. */
+interface Packages {
+  readonly requirements: string;
+  readonly folder: string;
+}
+
+/** Installs packages once a clone, and gives their folder. */
+export function pythonPackages({ requirements, folder }: Packages): string {
+  return installed(join(import.meta.dirname, requirements), join(root, '.longhaul', folder));
+}
+
+/** Runs a Python program with these packages, and gives what it prints. */
 export function runPython(
   program: string,
-  { requirements, folder, args = [], input }: { requirements: string; folder: string; args?: readonly string[]; input: string | Buffer },
+  { args = [], input, ...packages }: Packages & { readonly args?: readonly string[]; readonly input: string | Buffer },
 ): string {
-  const env = { ...process.env, PYTHONPATH: installed(join(import.meta.dirname, requirements), join(root, '.longhaul', folder)) };
+  const env = { ...process.env, PYTHONPATH: pythonPackages(packages) };
   const { status, stdout, stderr } = spawnSync('python3', ['-c', program, ...args], { input, env, encoding: 'utf8', maxBuffer: 2 ** 28 });
   if (status !== 0) throw new Error(`the Python program failed: ${stderr}`);
   return stdout;
