@@ -6,6 +6,7 @@ import { change, iso, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Tables } from '../table-types.ts';
 import type { auditActions } from './audit-entry.entity.ts';
+import { unsealedColumns } from './entry-form.ts';
 
 export type AuditAction = (typeof auditActions)[number];
 
@@ -48,30 +49,7 @@ const unspoken = /^(email|pending_email|full_name)$|password|secret|(^|_)token$|
 /** Resources named after a person: their label is never written, since entries outlive people. A user's label is looked up when an entry is read. */
 const personal: ReadonlySet<string> = new Set(['user', 'workspace_member', 'invitation', 'session', 'impersonation']);
 
-/** The columns that an entry is written with, in the order of `insertEntry`; it is numbered and sealed later. */
-const writtenColumns = [
-  'id',
-  'createdAt',
-  'organizationId',
-  'workspaceId',
-  'actorKind',
-  'actorId',
-  'actorRole',
-  'actingUserId',
-  'impersonationId',
-  'action',
-  'resourceType',
-  'resourceId',
-  'resourceLabel',
-  'outcome',
-  'changes',
-  'operationId',
-  'correlationId',
-  'ip',
-  'userAgent',
-] as const;
-
-type Columns = Pick<Selectable<Tables['audit_entries']>, (typeof writtenColumns)[number]>;
+type Columns = Pick<Selectable<Tables['audit_entries']>, (typeof unsealedColumns)[number]>;
 /** `changes` as JSON; `demandsOpen` refuses the entry where its organization or workspace is closed. */
 type WrittenEntry = Omit<Columns, 'createdAt' | 'changes'> & { readonly changes: string; readonly demandsOpen: true | undefined };
 
@@ -87,7 +65,7 @@ const insertEntry = prepared((entry: ParametersOf<WrittenEntry>) => {
     .select([text('ip'), text('userAgent')]);
   return query
     .insertInto('audit_entries')
-    .columns(writtenColumns)
+    .columns(unsealedColumns)
     .expression(entry.demandsOpen ? written.where(isOpen(entry)) : written);
 });
 

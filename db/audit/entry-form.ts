@@ -4,7 +4,7 @@ import type { Selectable } from 'kysely';
 import { iso } from '../sql.ts';
 import type { Tables } from '../table-types.ts';
 
-/** Columns that are read to seal a row; seq and sealNo are assigned with the seal. */
+/** The columns that an entry is written with, and read with to seal it; seq and sealNo are assigned with the seal. */
 export const unsealedColumns = [
   'id',
   'createdAt',

@@ -1,5 +1,7 @@
-import { sql } from 'kysely';
+import { type Expression, sql } from 'kysely';
+import { clockTime } from '../expressions.ts';
 import { newId } from '../ids.ts';
+import { insertFrom } from '../insert-from.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { change, iso, row } from '../sql.ts';
@@ -7,53 +9,34 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AnsweredMessage } from './answered.ts';
 import type { DraftRow } from './draft-queries.ts';
 
-const now = sql<string>`clock_timestamp()`;
-
 interface NewDraft extends Pick<AnsweredMessage, 'organizationId' | 'workspaceId' | 'channelId' | 'threadId' | 'runId'> {
   readonly id: string;
   readonly messageId: string;
 }
 
-const claiming = prepared((draft: ParametersOf<NewDraft>) =>
-  query
-    .insertInto('channel_outbound')
-    .columns([
-      'id',
-      'organizationId',
-      'workspaceId',
-      'channelId',
-      'messageId',
-      'runId',
-      'threadId',
-      'kind',
-      'part',
-      'state',
-      'createdAt',
-      'updatedAt',
-    ])
-    .expression(
-      query
-        .selectFrom('runs as r')
-        .where('r.id', '=', draft.runId)
-        .where('r.status', '=', 'running')
-        .select([
-          sql<string>`${draft.id}::uuid`.as('id'),
-          sql<string>`${draft.organizationId}::uuid`.as('organizationId'),
-          sql<string>`${draft.workspaceId}::uuid`.as('workspaceId'),
-          sql<string>`${draft.channelId}::uuid`.as('channelId'),
-          sql<string>`${draft.messageId}::uuid`.as('messageId'),
-          'r.id as runId',
-          sql<string>`${draft.threadId}::text`.as('threadId'),
-          sql.lit('reply').as('kind'),
-          sql.lit(0).as('part'),
-          sql.lit('sending').as('state'),
-          now.as('createdAt'),
-          now.as('updatedAt'),
-        ]),
-    )
+const claiming = prepared(({ id, organizationId, workspaceId, channelId, messageId, threadId, runId }: ParametersOf<NewDraft>) =>
+  insertFrom('channel_outbound', query.selectFrom('runs as r').where('r.id', '=', runId).where('r.status', '=', 'running'), ({ ref }) => ({
+    id: asUuid(id),
+    organizationId: asUuid(organizationId),
+    workspaceId: asUuid(workspaceId),
+    channelId: asUuid(channelId),
+    messageId: asUuid(messageId),
+    runId: ref('r.id'),
+    threadId: sql<string>`${threadId}::text`,
+    kind: sql.lit('reply'),
+    part: sql.lit(0),
+    state: sql.lit('sending'),
+    createdAt: clockTime,
+    updatedAt: clockTime,
+  }))
     .onConflict((conflict) => conflict.columns(['messageId', 'kind', 'part']).doNothing())
     .returning(['id', 'createdAt']),
 );
+
+// A parameter of a select has no type of its own.
+function asUuid(id: Expression<string>) {
+  return sql<string>`${id}::uuid`;
+}
 
 /** Creates the row of a draft before it is sent. Returns null when the row exists already, or the run is not running. */
 export async function claimDraft(
@@ -110,7 +93,7 @@ interface DraftOutcome {
 }
 
 const storing = prepared(({ id, state, externalId }: ParametersOf<DraftOutcome & { readonly id: string }>) =>
-  query.updateTable('channel_outbound').set({ state, externalId, updatedAt: now }).where('id', '=', id).where('text', 'is', null),
+  query.updateTable('channel_outbound').set({ state, externalId, updatedAt: clockTime }).where('id', '=', id).where('text', 'is', null),
 );
 
 /** Stores the outcome of a draft; the row of one that was certainly not sent is deleted, unless the run has ended meanwhile. */

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import type { ChannelPartInput } from '../../workflows/contracts/triggers/channels.ts';
 import { newId } from '../ids.ts';
+import { insertFrom } from '../insert-from.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
+import { recordset } from '../recordset.ts';
 import type { Run } from '../runs/run.entity.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -96,37 +98,29 @@ interface FurtherPart {
 }
 
 const writingOthers = prepared(({ placeId, others }: ParametersOf<{ readonly placeId: string; readonly others: string }>) =>
-  query
-    .insertInto('channel_outbound')
-    .columns([
-      'id',
-      'organizationId',
-      'workspaceId',
-      'channelId',
-      'messageId',
-      'runId',
-      'threadId',
-      'kind',
-      'part',
-      'text',
-      'rendered',
-      'isPlain',
-      'createdAt',
-      'updatedAt',
-    ])
-    .expression(
-      query
-        .selectFrom(
-          sql<FurtherPart>`jsonb_to_recordset(${others}::jsonb)`.as<'p'>(
-            sql`p (id uuid, part int, text text, rendered text, is_plain boolean)`,
-          ),
-        )
-        .crossJoin('channel_outbound as o')
-        .where('o.id', '=', placeId)
-        .select(['p.id', 'o.organizationId', 'o.workspaceId', 'o.channelId', 'o.messageId', 'o.runId', 'o.threadId'])
-        .select([sql.lit('reply').as('kind'), 'p.part', 'p.text', 'p.rendered', 'p.isPlain', 'o.createdAt', now.as('updatedAt')]),
-    )
-    .onConflict((conflict) => conflict.columns(['messageId', 'kind', 'part']).doNothing()),
+  insertFrom(
+    'channel_outbound',
+    query
+      .selectFrom(recordset<FurtherPart>(others, { id: 'uuid', part: 'int', text: 'text', rendered: 'text', isPlain: 'boolean' }).as('p'))
+      .crossJoin('channel_outbound as o')
+      .where('o.id', '=', placeId),
+    ({ ref }) => ({
+      id: ref('p.id'),
+      organizationId: ref('o.organizationId'),
+      workspaceId: ref('o.workspaceId'),
+      channelId: ref('o.channelId'),
+      messageId: ref('o.messageId'),
+      runId: ref('o.runId'),
+      threadId: ref('o.threadId'),
+      kind: sql.lit('reply'),
+      part: ref('p.part'),
+      text: ref('p.text'),
+      rendered: ref('p.rendered'),
+      isPlain: ref('p.isPlain'),
+      createdAt: ref('o.createdAt'),
+      updatedAt: now,
+    }),
+  ).onConflict((conflict) => conflict.columns(['messageId', 'kind', 'part']).doNothing()),
 );
 
 /**

@@ -1,14 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { clockTime } from '../expressions.ts';
 import { newId } from '../ids.ts';
+import { insertFrom } from '../insert-from.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { openStates } from './part-queries.ts';
 import { wakeReply, type AnsweredPlace } from './wake.ts';
-
-const now = sql<string>`clock_timestamp()`;
 
 /** The part of a run that its thread needs. */
 interface RunOfThread {
@@ -32,44 +32,39 @@ export function findAnswered(tx: Pick<TenantTransaction, 'em'>, runId: string) {
 }
 
 const reserving = prepared(({ id, messageId }: ParametersOf<{ readonly id: string; readonly messageId: string }>) =>
-  query
-    .insertInto('channel_outbound')
-    .columns([
-      'id',
-      'organizationId',
-      'workspaceId',
-      'channelId',
-      'messageId',
-      'runId',
-      'threadId',
-      'kind',
-      'part',
-      'state',
-      'createdAt',
-      'updatedAt',
-    ])
-    .expression(
-      query
-        .selectFrom('channel_messages as m')
-        .innerJoin('channels as c', 'c.id', 'm.channelId')
-        .where('m.id', '=', messageId)
-        .where('c.deletedAt', 'is', null)
-        .select([sql<string>`${id}::uuid`.as('id'), 'm.organizationId', 'm.workspaceId', 'm.channelId', 'm.id as messageId'])
-        .select(['m.runId', 'm.threadId', sql.lit('reply').as('kind'), sql.lit(0).as('part'), sql.lit('pending').as('state')])
-        .select([now.as('createdAt'), now.as('updatedAt')]),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['messageId', 'kind', 'part']).doUpdateSet(({ eb, ref }) => ({
-        createdAt: now,
-        state: eb
-          .case()
-          .when('channel_outbound.state', '=', 'sent')
-          .then('pending' as const)
-          .else(ref('channel_outbound.state'))
-          .end(),
-        updatedAt: ref('channel_outbound.updatedAt'),
-      })),
-    ),
+  insertFrom(
+    'channel_outbound',
+    query
+      .selectFrom('channel_messages as m')
+      .innerJoin('channels as c', 'c.id', 'm.channelId')
+      .where('m.id', '=', messageId)
+      .where('c.deletedAt', 'is', null),
+    ({ ref }) => ({
+      id: sql<string>`${id}::uuid`,
+      organizationId: ref('m.organizationId'),
+      workspaceId: ref('m.workspaceId'),
+      channelId: ref('m.channelId'),
+      messageId: ref('m.id'),
+      runId: ref('m.runId'),
+      threadId: ref('m.threadId'),
+      kind: sql.lit('reply'),
+      part: sql.lit(0),
+      state: sql.lit('pending'),
+      createdAt: clockTime,
+      updatedAt: clockTime,
+    }),
+  ).onConflict((conflict) =>
+    conflict.columns(['messageId', 'kind', 'part']).doUpdateSet(({ eb, ref }) => ({
+      createdAt: clockTime,
+      state: eb
+        .case()
+        .when('channel_outbound.state', '=', 'sent')
+        .then('pending' as const)
+        .else(ref('channel_outbound.state'))
+        .end(),
+      updatedAt: ref('channel_outbound.updatedAt'),
+    })),
+  ),
 );
 
 /**
