@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { startOtlpCollector, type CollectedSpan, type OtlpCollector } from '../fakes/otlp-collector.ts';
 import { spanIdOf, traceIdOf } from '../../ports/telemetry/origin.ts';
+import { asking, familyOf, makeNamed, playing } from '../sub-agents/family.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startOwnStack, type Stack } from '../support/stack.ts';
@@ -134,6 +135,27 @@ test('a run that nobody traces has the trace of its own id; one whose caller doe
   expect(spans.filter(({ traceId }) => traceId === unsampled)).toEqual([]);
   expect(spans.filter(({ spanId }) => spanId === spanIdOf(silent.id))).toEqual([]);
   expect(traceIdOf(run.id)).toHaveLength(32);
+});
+
+test('a sub-agent is a run of its own below its parent, in the same trace', async () => {
+  const helper = await makeNamed(stack);
+  const parent = await makeNamed(stack, { sub_agents: [{ id: helper.id }] });
+  const traceId = idOf(32);
+  const task = playing(models, [{ text: 'Found.' }]);
+  const script = { steps: [asking([helper, task]), { text: 'All done.' }] };
+
+  const run = await startRun(stack, parent.id, scripted(script), { headers: { traceparent: traceparent(traceId, idOf(16)) } });
+  await endOf(watchRun(stack, run.id));
+  const [, child] = await familyOf(stack, run.id);
+  const spans = await traceOf(traceId, run.id);
+
+  expect(only(spans, new RegExp(`^invoke_agent ${helper.slug}$`))).toMatchObject({
+    spanId: spanIdOf(child?.id ?? ''),
+    parentSpanId: spanIdOf(run.id),
+  });
+  expect(spans.filter(({ parentSpanId }) => parentSpanId === spanIdOf(child?.id ?? '')).map((span) => span.name.split(' ')[0])).toEqual([
+    'chat',
+  ]);
 });
 
 test('a run whose worker is killed in the middle stays one trace, and a failed tool has its code', async () => {
