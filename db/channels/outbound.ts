@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { clockTime } from '../expressions.ts';
 import type { ChannelPartInput } from '../../workflows/contracts/triggers/channels.ts';
 import { newId } from '../ids.ts';
 import { insertFrom } from '../insert-from.ts';
@@ -12,8 +13,6 @@ import type { ChannelOutbound } from './channel-outbound.entity.ts';
 import type { AnsweredMessage } from './answered.ts';
 import { notedOnChannel } from './noted-on-channel.ts';
 import { openStates, selectParts } from './part-queries.ts';
-
-const now = sql<string>`clock_timestamp()`;
 
 /** A part to be stored. */
 export interface PartText {
@@ -83,7 +82,7 @@ const writingFirst = prepared(({ id, forgetsLostDraft, ...first }: ParametersOf<
       state: sql<
         ChannelOutbound['state']
       >`case when ${ref('state')} = 'sent' or ${forgetsLostDraft}::boolean then 'pending' else ${ref('state')} end`,
-      updatedAt: now,
+      updatedAt: clockTime,
     }))
     .where('id', '=', id),
 );
@@ -118,7 +117,7 @@ const writingOthers = prepared(({ placeId, others }: ParametersOf<{ readonly pla
       rendered: ref('p.rendered'),
       isPlain: ref('p.isPlain'),
       createdAt: ref('o.createdAt'),
-      updatedAt: now,
+      updatedAt: clockTime,
     }),
   ).onConflict((conflict) => conflict.columns(['messageId', 'kind', 'part']).doNothing()),
 );
@@ -167,9 +166,9 @@ const writingNotice = prepared((notice: ParametersOf<NewNotice>) =>
           .where('o.kind', '=', 'reply')
           .where('o.part', '=', 0)
           .select('o.createdAt'),
-        now,
+        clockTime,
       ),
-      updatedAt: now,
+      updatedAt: clockTime,
     }))
     .onConflict((conflict) => conflict.columns(['messageId', 'kind', 'part']).doNothing()),
 );
@@ -188,7 +187,7 @@ export async function writeNotice(
 const claiming = prepared(({ partId }: ParametersOf<{ readonly partId: string }>) =>
   query
     .updateTable('channel_outbound')
-    .set(({ eb }) => ({ state: 'sending' as const, attempts: eb('attempts', '+', 1), nextAttemptAt: null, updatedAt: now }))
+    .set(({ eb }) => ({ state: 'sending' as const, attempts: eb('attempts', '+', 1), nextAttemptAt: null, updatedAt: clockTime }))
     .where('id', '=', partId)
     .returning('attempts'),
 );
@@ -224,7 +223,7 @@ export async function storePart(
         ...stored,
         lastError: lastError?.slice(0, 300) ?? null,
         nextAttemptAt: delayMs === null ? null : sql<string>`clock_timestamp() + make_interval(secs => ${delayMs / 1_000}::float8)`,
-        updatedAt: now,
+        updatedAt: clockTime,
       })
       .where('id', '=', id)
       .where('attempts', '=', attempts)
@@ -239,7 +238,7 @@ export async function failOpenParts(tx: TenantTransaction, channelId: string, re
     tx.em,
     query
       .updateTable('channel_outbound')
-      .set({ state: 'failed', lastError: reason, nextAttemptAt: null, updatedAt: now })
+      .set({ state: 'failed', lastError: reason, nextAttemptAt: null, updatedAt: clockTime })
       .where('channelId', '=', channelId)
       .where('state', 'in', openStates),
   );

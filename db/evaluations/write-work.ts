@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { clockTime } from '../expressions.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { recordset, recordsetText } from '../recordset.ts';
@@ -7,8 +8,6 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EvaluationStatus } from './evaluation-run.entity.ts';
 import { newId } from '../ids.ts';
 import type { EvaluationPlace } from './run-ended.ts';
-
-const now = sql<string>`clock_timestamp()`;
 
 /** Changes of an evaluation in progress; the caller has locked its row. */
 export interface EvaluationChange {
@@ -35,9 +34,9 @@ export async function writeEvaluation(
         ...(status === undefined ? {} : { status }),
         ...(failureCode === undefined || failureCode === null ? {} : { failureCode }),
         ...(summary === undefined ? {} : { summary }),
-        ...(isCancelRequested ? { cancelRequestedAt: fn.coalesce('cancelRequestedAt', now) } : {}),
-        ...(status === 'running' ? { startedAt: now } : {}),
-        ...(isTerminal ? { finishedAt: now } : {}),
+        ...(isCancelRequested ? { cancelRequestedAt: fn.coalesce('cancelRequestedAt', clockTime) } : {}),
+        ...(status === 'running' ? { startedAt: clockTime } : {}),
+        ...(isTerminal ? { finishedAt: clockTime } : {}),
       })),
   );
 }
@@ -68,7 +67,7 @@ export async function noteNotStarted(tx: TenantTransaction, id: string, reason: 
     tx.em,
     query
       .updateTable('evaluation_results')
-      .set({ status: 'error', reason: reason.slice(0, 2_000), finishedAt: now })
+      .set({ status: 'error', reason: reason.slice(0, 2_000), finishedAt: clockTime })
       .where('id', '=', id)
       .where('status', '=', 'pending'),
   );
@@ -80,7 +79,7 @@ export function skipRest(tx: TenantTransaction, evaluationRunId: string, reason:
     tx.em,
     query
       .updateTable('evaluation_results')
-      .set({ status: 'skipped', reason, votes: {}, finishedAt: now })
+      .set({ status: 'skipped', reason, votes: {}, finishedAt: clockTime })
       .where('evaluationRunId', '=', evaluationRunId)
       .where('status', 'in', ['pending', 'running', 'scoring']),
   );
@@ -175,7 +174,7 @@ export async function endResult(tx: TenantTransaction, resultId: string, { statu
       .with('ended', (of) =>
         of
           .updateTable('evaluation_results')
-          .set({ status, score: score === null ? null : String(score), reason, votes: {}, finishedAt: now })
+          .set({ status, score: score === null ? null : String(score), reason, votes: {}, finishedAt: clockTime })
           .where('id', '=', resultId)
           .where('status', '=', 'scoring')
           .returning(['id', 'organizationId', 'workspaceId']),

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { now } from '../expressions.ts';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
@@ -11,8 +12,6 @@ import { connectionBinding, type McpGrant } from './grant.ts';
 
 /** A row at one version: a write with it has no effect once the row has been written otherwise. */
 export type McpConnectionAt = Pick<McpConnectionRow, 'id' | 'rowVersion' | 'organizationId'>;
-
-const now = sql<string>`now()`;
 
 /** Returns the connection; creates it without a grant where there is none. */
 export async function openConnection(tx: TenantTransaction, toolkit: ToolkitScope, principal: McpPrincipal): Promise<McpConnectionRow> {

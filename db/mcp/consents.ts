@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
+import { now } from '../expressions.ts';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
@@ -10,8 +11,6 @@ import { openConsent } from './consent-queries.ts';
 import { authorizationBinding, type McpConsent } from './grant.ts';
 
 type Keks = Pick<KeyRing, 'keks'>;
-
-const now = sql<string>`now()`;
 
 /** A consent that begins: its state may be used once, within `lifeS` seconds, and `url` is where the person has to go. */
 export interface BegunConsent {

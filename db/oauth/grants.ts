@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { now } from '../expressions.ts';
 import { Condition } from '../condition.ts';
 import { newId } from '../ids.ts';
 import { newOpaqueToken, tokenHash } from '../identity/factors/opaque-tokens.ts';
@@ -7,8 +8,6 @@ import { isAskerStanding } from '../identity/sessions/session-right.sql.ts';
 import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-
-const now = sql<string>`now()`;
 
 /** Seconds within which a second use of a refresh token is a lost race rather than theft. */
 const raceSeconds = 10;

@@ -1,12 +1,11 @@
 import { sql } from 'kysely';
+import { now } from '../expressions.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OauthClient } from './oauth-client.entity.ts';
 import { clientColumns, type OauthClientKind, type ShownClient } from './clients.ts';
-
-const now = sql<string>`now()`;
 
 /** A client to be stored; digests only. */
 export interface NewClient {

@@ -1,12 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { now } from '../expressions.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import { sweepReplies } from '../http/idempotency.ts';
 import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { DueWorkspace } from './due-workspaces.ts';
-
-const now = sql<string>`now()`;
 
 /** Erases the users whose home is a workspace; returns those who were not deleted before. */
 export async function eraseHomeless(em: SqlEntityManager, { id: workspaceId, organizationId }: DueWorkspace): Promise<string[]> {

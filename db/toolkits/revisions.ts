@@ -1,4 +1,5 @@
 import { type NotNull, sql } from 'kysely';
+import { now } from '../expressions.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
@@ -44,8 +45,6 @@ export interface ServerFacts {
   readonly server: Record<string, unknown> | null;
   readonly protocolVersion: string | null;
 }
-
-const now = sql<string>`now()`;
 
 /** Returns the number of the next revision of a toolkit. */
 function nextNumber(toolkitId: string) {

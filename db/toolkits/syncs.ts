@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
+import { now } from '../expressions.ts';
 import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ServerFacts } from './revisions.ts';
 
-const now = sql<string>`now()`;
 /** What a sync records is no change of the toolkit: this keeps `updatedAt`, which an update would otherwise set. */
 const notedOnToolkit = query.updateTable('toolkits').set(({ ref }) => ({ updatedAt: ref('updatedAt') }));
 

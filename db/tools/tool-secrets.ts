@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { now } from '../expressions.ts';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
@@ -7,8 +7,6 @@ import { change, row } from '../sql.ts';
 import { seal } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Tool } from './tool.entity.ts';
-
-const now = sql<string>`now()`;
 
 /**
  * Creates or replaces a value of the tool's own; each value has its own number, to which it is bound. The tool is locked, so concurrent calls run one after

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { now } from '../expressions.ts';
 import { query } from '../query.ts';
 import { tenantPredicate } from '../scope.ts';
 import { rows } from '../sql.ts';
@@ -7,7 +8,6 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 /** A schedule whose row now has another version. */
 export type MovedSchedule = Awaited<ReturnType<typeof storePauseOfAgent>>[number];
 
-const now = sql<string>`now()`;
 const returned = ['id', 'organizationId', 'workspaceId', 'version'] as const;
 
 function paused(reason: string) {

@@ -5,12 +5,11 @@ import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { amongRows } from '../expressions.ts';
+import { amongRows, clockTime } from '../expressions.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { CallbackStatus } from './outbound-callback.entity.ts';
 
-const now = sql<string>`clock_timestamp()`;
 /** In the text, so that the partial index of pending callbacks serves. */
 const pending = sql.lit('pending' as const);
 
@@ -88,10 +87,10 @@ export function claimCallback(tx: TenantTransaction, callbackId: string) {
     tx.em,
     query
       .updateTable('outbound_callbacks')
-      .set(({ eb }) => ({ attempts: eb('attempts', '+', 1), updatedAt: now }))
+      .set(({ eb }) => ({ attempts: eb('attempts', '+', 1), updatedAt: clockTime }))
       .where('id', '=', callbackId)
       .where('status', '=', 'pending')
-      .where(({ eb, or }) => or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '<=', now)]))
+      .where(({ eb, or }) => or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '<=', clockTime)]))
       .returning(['id', 'organizationId', 'workspaceId', 'endpointId', 'runId', 'deliveryId', 'url', 'attempts']),
   );
 }
@@ -149,7 +148,7 @@ export async function storeCallbackTry(
         lastStatus,
         lastError: lastError?.slice(0, 300) ?? null,
         nextAttemptAt: delayMs === null ? null : sql<string>`clock_timestamp() + make_interval(secs => ${delayMs / 1_000}::float8)`,
-        updatedAt: now,
+        updatedAt: clockTime,
       })
       .where('id', '=', id)
       .where('attempts', '=', attempts)
@@ -165,7 +164,7 @@ export async function stopCallbacks(tx: TenantTransaction, endpointId: string): 
     query
       .updateTable('webhook_endpoints')
       // It is no change of the endpoint: its `updatedAt` stays.
-      .set(({ fn, ref }) => ({ callbackStoppedAt: fn.coalesce('callbackStoppedAt', now), updatedAt: ref('updatedAt') }))
+      .set(({ fn, ref }) => ({ callbackStoppedAt: fn.coalesce('callbackStoppedAt', clockTime), updatedAt: ref('updatedAt') }))
       .where('id', '=', endpointId),
   );
   await stopPending(tx, endpointId);
@@ -177,7 +176,7 @@ export async function stopPending(tx: TenantTransaction, endpointId: string): Pr
     tx.em,
     query
       .updateTable('outbound_callbacks')
-      .set({ status: 'stopped', nextAttemptAt: null, updatedAt: now })
+      .set({ status: 'stopped', nextAttemptAt: null, updatedAt: clockTime })
       .where('endpointId', '=', endpointId)
       .where('status', '=', pending),
   );

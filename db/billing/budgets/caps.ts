@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { clockTime } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
@@ -6,8 +7,6 @@ import { change } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { BudgetWindow } from './budget-window.entity.ts';
 import { runCapKey } from './cap-keys.ts';
-
-const now = sql<string>`clock_timestamp()`;
 
 export interface CapDraft {
   readonly capKey: string;
@@ -33,7 +32,7 @@ const opening = prepared(({ caps }: ParametersOf<{ readonly caps: string }>) =>
             sql`c (id uuid, organization_id uuid, workspace_id uuid, cap_key text, currency text, limit_amount numeric, spent numeric)`,
           ),
         )
-        .select(['c.id', 'c.organizationId', 'c.workspaceId', sql.lit('cap').as('period'), 'c.capKey', now.as('windowStart')])
+        .select(['c.id', 'c.organizationId', 'c.workspaceId', sql.lit('cap').as('period'), 'c.capKey', clockTime.as('windowStart')])
         .select(['c.currency', 'c.limitAmount', sql.lit(true).as('isEnforced'), sql<string>`coalesce(c.spent, 0)`.as('spent')]),
     )
     .onConflict((conflict) => conflict.column('capKey').where('closedAt', 'is', null).doNothing()),
@@ -84,7 +83,7 @@ const closing = prepared(({ keys }: ParametersOf<{ readonly keys: readonly strin
     .forUpdate();
   return query
     .updateTable('budget_windows')
-    .set({ closedAt: now })
+    .set({ closedAt: clockTime })
     .where(sql<boolean>`budget_windows.id = any (array${locked})`);
 });
 

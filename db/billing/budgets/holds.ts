@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
+import { clockTime } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { leaseS } from './lease.ts';
-
-const now = sql<string>`clock_timestamp()`;
 
 /** The maximum cost of a call and the windows that must cover it: the workspace's, and the caps above the call. */
 export interface Reservation {
@@ -82,7 +81,7 @@ const releasing = prepared(({ callKey }: ParametersOf<{ readonly callKey: string
     .with('h', (of) =>
       of
         .updateTable('budget_holds')
-        .set({ state: 'released', closedAt: now })
+        .set({ state: 'released', closedAt: clockTime })
         .where('callKey', '=', callKey)
         .where('state', '=', 'held')
         .where(sql<boolean>`window_id = any (array(select id from w))`)

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { clockTime } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
@@ -51,8 +52,6 @@ export function ledgerSumSql({ workspaceId, base, rate, start, end }: Stretch): 
     and e.currency = ${base} and e.occurred_at >= ${start} - interval '1 hour' and e.reserved_at >= ${start} and e.reserved_at < ${end}), 0)`;
 }
 
-const now = sql<string>`clock_timestamp()`;
-
 /**
  * Closes the ended windows of a workspace and opens the next ones, including the first of a budget that has none (`base`: its base currency). A new window
  * begins where the last one ended if that is after the boundary, as after a change of zone; with another currency it takes the rate in force. Needs a
@@ -77,8 +76,8 @@ export async function rollWindows(em: SqlEntityManager, workspaceId: string, bas
     em,
     query
       .updateTable('budget_windows')
-      .set({ closedAt: now })
-      .where('windowEnd', '<=', now)
+      .set({ closedAt: clockTime })
+      .where('windowEnd', '<=', clockTime)
       .where(sql<boolean>`id = any (array${open})`),
   );
   const due = await dueBudgets(em, workspaceId);
@@ -121,7 +120,7 @@ const dueBudget = prepared(({ workspaceId }: ParametersOf<{ readonly workspaceId
       const current = selectFrom('budget_windows as b')
         .whereRef('b.budgetId', '=', 'g.id')
         .where('b.closedAt', 'is', null)
-        .where('b.windowEnd', '>', now)
+        .where('b.windowEnd', '>', clockTime)
         .select('b.id');
       return not(exists(current));
     })

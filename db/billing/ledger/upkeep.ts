@@ -1,9 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { clockTime } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
-
-const now = sql<string>`clock_timestamp()`;
 
 /** Keys of calls that have left and are not settled yet: the successor of a lost worker settles them, and until then they keep their holds. */
 const inFlight = sql<{ key: string }>`(
@@ -26,7 +25,7 @@ export async function expireHolds(em: SqlEntityManager, limit: number): Promise<
           of
             .selectFrom('budget_holds as h')
             .where('h.state', '=', sql.lit('held'))
-            .where('h.leaseUntil', '<', now)
+            .where('h.leaseUntil', '<', clockTime)
             .where(({ exists, not, selectFrom }) =>
               not(exists(selectFrom(inFlight.as('f')).whereRef('f.key', '=', 'h.callKey').select('f.key'))),
             )
@@ -48,11 +47,11 @@ export async function expireHolds(em: SqlEntityManager, limit: number): Promise<
       .with('h', (of) =>
         of
           .updateTable('budget_holds')
-          .set({ state: 'expired', closedAt: now })
+          .set({ state: 'expired', closedAt: clockTime })
           .where(sql<boolean>`call_key = any (array(select call_key from due))`)
           .where(sql<boolean>`window_id = any (array(select id from w))`)
           .where('state', '=', sql.lit('held'))
-          .where('leaseUntil', '<', now)
+          .where('leaseUntil', '<', clockTime)
           .returning(['windowId', 'amount']),
       )
       .with('u', (of) =>
@@ -81,7 +80,7 @@ export async function endedWindows(em: SqlEntityManager, limit: number): Promise
     query
       .selectFrom('budget_windows')
       .where('closedAt', 'is', null)
-      .where('windowEnd', '<=', now)
+      .where('windowEnd', '<=', clockTime)
       .select('workspaceId')
       .groupBy('workspaceId')
       .orderBy(({ fn }) => fn.min('windowEnd'))

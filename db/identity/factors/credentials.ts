@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
 import { hasFactor } from '../../tenancy/people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-
-const now = sql<string>`now()`;
 
 /** The credential of a signed-in user, with what a new password is checked against. */
 export type OwnCredential = NonNullable<Awaited<ReturnType<typeof findCredential>>>;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, iso, row } from '../../sql.ts';
@@ -6,8 +7,6 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** Minutes in which a new factor must be confirmed. */
 const confirmMinutes = 15;
-
-const now = sql<string>`now()`;
 
 /** A second factor as it is stored, with its secret decrypted. */
 export interface StoredFactor {

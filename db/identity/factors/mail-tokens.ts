@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { Condition } from '../../condition.ts';
 import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
@@ -9,8 +10,6 @@ import { isAskerStanding } from '../sessions/session-right.sql.ts';
 export type MailPurpose = 'password_reset' | 'email_confirm';
 
 const confirmHours = 24;
-
-const now = sql<string>`now()`;
 
 /** The columns of a challenge that a mail asks to answer. */
 export const challengeColumns = ['id', 'purpose', 'userId', 'organizationId', 'tokenHash', 'attempts', 'payload', 'expiresAt'] as const;

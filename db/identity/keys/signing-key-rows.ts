@@ -1,10 +1,9 @@
 import type { JsonWebKey } from 'node:crypto';
 import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-
-const now = sql<string>`now()`;
 
 /** Serializes rotations; the lock is released at the end of the transaction. */
 export async function lockSigningKeys(tx: TenantTransaction): Promise<void> {

@@ -1,13 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Expression, sql, type SqlBool } from 'kysely';
+import { now } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change } from '../../sql.ts';
 
 /** Kinds of credentials whose uses are recorded. */
 export type MarkedKind = 'session' | 'service_key' | 'oauth_client';
-
-const now = sql<string>`now()`;
 
 type Marked = ParametersOf<{ readonly ids: readonly string[] }>;
 

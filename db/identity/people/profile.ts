@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-
-const now = sql<string>`now()`;
 
 /** A user's own row, locked for a change. */
 export type Profile = NonNullable<Awaited<ReturnType<typeof findProfile>>>;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
@@ -17,8 +18,6 @@ export type EndReason =
   | 'client_revoked'
   | 'deactivation'
   | 'deletion';
-
-const now = sql<string>`now()`;
 
 /** A session that is neither revoked nor expired; `table`: its alias, or the table itself. */
 export function liveSession(table: 's' | 'sessions') {

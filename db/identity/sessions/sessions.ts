@@ -1,4 +1,5 @@
 import { type Expression, sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
@@ -23,7 +24,6 @@ export interface IssuedRefresh {
   readonly refreshExpiresAt: Date | string;
 }
 
-const now = sql<string>`now()`;
 const daysFromNow = (days: Expression<number>) => sql<string>`now() + make_interval(days => ${days})`;
 
 const sessionColumns = [

@@ -1,13 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { query, type Built } from '../../query.ts';
 import { change, row } from '../../sql.ts';
 
 /** What the identity sweep deletes, in this order. */
 export const identitySweeps = ['challenges', 'codes', 'transactions', 'stream_tokens', 'refresh_tokens', 'sessions', 'clients'] as const;
 export type IdentitySweep = (typeof identitySweeps)[number];
-
-const now = sql<string>`now()`;
 
 /** The deletion of what has expired, by the database's clock. A session that expired is deleted like a revoked one. */
 const deletions = {

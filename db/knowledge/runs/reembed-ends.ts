@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { anyId } from '../../expressions.ts';
+import { anyId, now } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -14,8 +14,6 @@ interface Pair {
 }
 
 const isLive = sql<boolean>`deleted_at is null and staged_run_id is null`;
-const now = sql<string>`now()`;
-
 /** Begins a query with both ids (`pair`), the items of the copy (`n`) and their chunks (`nc`). */
 function withCopies({ fromId, toId }: Pair) {
   return query

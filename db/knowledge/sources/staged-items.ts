@@ -1,4 +1,5 @@
 import { type Expression, sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
@@ -8,8 +9,6 @@ import { dropUnusedTerms, type BaseChange } from '../bases/base-counters.ts';
 import type { BasePlace } from '../items/write-chunks.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
-
-const now = sql<string>`now()`;
 
 /** Condition: `id` is among `ids`. */
 const isAmong = (id: Expression<string>, ids: readonly string[]) => sql<boolean>`${id} = any (${ids}::uuid[])`;

@@ -1,4 +1,5 @@
 import { type NotNull, sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -6,8 +7,6 @@ import type { NewItemRow } from '../items/insert-items.ts';
 import { dropItems } from './staged-items.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
-
-const now = sql<string>`now()`;
 
 /** A run and the source whose items it replaces. */
 export interface Staging {

@@ -1,6 +1,6 @@
 import { type NotNull, sql } from 'kysely';
 import type { ActorRef } from '../../actor-ref.ts';
-import { anyId } from '../../expressions.ts';
+import { anyId, now } from '../../expressions.ts';
 import { linksOf } from '../../attachments/attachments.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
@@ -9,8 +9,6 @@ import type { KnowledgeEvidence } from '../items/knowledge-item.entity.ts';
 import type { KnowledgeFindingState } from './knowledge-finding.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
-
-const now = sql<string>`now()`;
 
 /** Marks sources whose bytes contain a removed item as deleted; pages, which are fetched anew, stay. `removeNextSource` removes the references to them. */
 export async function closeSources(tx: Tx, ids: readonly string[]): Promise<number> {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
 import { query } from '../../query.ts';
 import { change, rows } from '../../sql.ts';
@@ -7,8 +8,6 @@ import type { KnowledgeFindingKind } from './knowledge-finding.entity.ts';
 import type { KnowledgeRun } from '../runs/knowledge-run.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
-
-const now = sql<string>`now()`;
 
 /** An observation of a task. */
 export interface NewFinding {

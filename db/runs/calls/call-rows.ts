@@ -1,5 +1,5 @@
-import type { StepSpan } from '../../../ports/telemetry/origin.ts';
 import { sql } from 'kysely';
+import type { StepSpan } from '../../../ports/telemetry/origin.ts';
 import type { ToolCallState } from '../../../workflows/contracts/runs/runs.ts';
 import { clockTime, literals, msSince, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';

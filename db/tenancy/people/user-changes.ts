@@ -1,12 +1,11 @@
 import { sql, type UpdateObject } from 'kysely';
+import { clockTime } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import type { Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { Tables } from '../../table-types.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { hasFactor, userColumns, userColumnsOfU, usersSeenBy, type StoredUser } from './users.ts';
-
-const now = sql<string>`clock_timestamp()`;
 
 /** Role, scope and home of a user, which change together. */
 export type Standing = Pick<StoredUser, 'role' | 'scope' | 'workspaceId'>;
@@ -117,7 +116,7 @@ export async function leaveOtherPlaces(tx: TenantTransaction, userId: string, wo
 
 /** Stores whether a user may sign in. */
 export function writeActive(tx: TenantTransaction, locked: StoredUser, isActive: boolean): Promise<StoredUser | null> {
-  return update(tx, locked, { isActive, deactivatedAt: isActive ? null : now });
+  return update(tx, locked, { isActive, deactivatedAt: isActive ? null : clockTime });
 }
 
 /** Marks a user as deleted, without address, name and language. */
@@ -128,7 +127,7 @@ export function writeErased(tx: TenantTransaction, locked: StoredUser): Promise<
     locale: null,
     isActive: false,
     deactivatedAt: sql<string>`coalesce(deactivated_at, clock_timestamp())`,
-    deletedAt: now,
+    deletedAt: clockTime,
   });
 }
 
@@ -168,7 +167,7 @@ async function update(tx: TenantTransaction, locked: StoredUser, set: UpdateObje
     query
       .updateTable('users')
       .set(set)
-      .set(({ eb }) => ({ version: eb('version', '+', 1), updatedAt: now }))
+      .set(({ eb }) => ({ version: eb('version', '+', 1), updatedAt: clockTime }))
       .where('id', '=', locked.id)
       .where('version', '=', locked.version)
       .returning(userColumns)

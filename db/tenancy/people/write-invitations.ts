@@ -1,4 +1,5 @@
 import { sql, type UpdateObject } from 'kysely';
+import { now } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { Tables } from '../../table-types.ts';
@@ -8,7 +9,6 @@ import type { MadeBy } from '../../identity/people/creator.ts';
 import type { Invitation } from './invitation.entity.ts';
 import { invitationColumns, statusOf, type InvitationRow } from './invitations.ts';
 
-const now = sql<string>`now()`;
 const daysFromNow = (days: number) => sql<string>`now() + make_interval(days => ${days})`;
 
 /** The user that an accepted invitation creates. */

@@ -1,11 +1,10 @@
 import { sql, type UpdateObject } from 'kysely';
+import { clockTime } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { Tables } from '../../table-types.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { workspaceColumns, type WorkspaceRow, type WorkspaceFields } from './workspaces.ts';
-
-const now = sql<string>`clock_timestamp()`;
 
 /**
  * Writes the fields of a workspace if the row still has this version; returns null when it has another. The functions below do the same. A taken slug is 409.
@@ -26,7 +25,7 @@ export function writeArchived(tx: TenantTransaction, locked: WorkspaceRow): Prom
     .whereRef('s.organizationId', '=', sql.ref('workspaces.organizationId'));
   return update(tx, locked, {
     isActive: false,
-    archivedAt: now,
+    archivedAt: clockTime,
     purgeAfter: sql<string>`clock_timestamp() + make_interval(days => ${days})`,
   });
 }
@@ -42,7 +41,7 @@ async function update(tx: TenantTransaction, locked: WorkspaceRow, set: UpdateOb
     query
       .updateTable('workspaces')
       .set(set)
-      .set(({ eb }) => ({ version: eb('version', '+', 1), updatedAt: now }))
+      .set(({ eb }) => ({ version: eb('version', '+', 1), updatedAt: clockTime }))
       .where('id', '=', locked.id)
       .where('version', '=', locked.version)
       .returning(workspaceColumns),

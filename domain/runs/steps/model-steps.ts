@@ -1,5 +1,5 @@
-import type { StepSpan } from '../../../ports/telemetry/origin.ts';
 import { appendFrames, stateBatch, type RetryNotice } from '../../../db/streams/append.ts';
+import type { StepSpan } from '../../../ports/telemetry/origin.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import type { PromptSkill } from '../../../db/agents/effective/instructions.ts';
 import type { PersonaDocument } from '../../../db/agents/personas/persona-document.ts';
