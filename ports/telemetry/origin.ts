@@ -64,6 +64,12 @@ export function traceIdOf(runId: string): string {
   return runId.replaceAll('-', '');
 }
 
+/** Returns the span of a run that is started below what is active here; null where nothing is recorded. */
+export function spanOfRun(runId: string): StepSpan | null {
+  const origin = activeOrigin();
+  return origin?.isSampled ? { traceId: origin.traceId, spanId: spanIdOf(runId) } : null;
+}
+
 /** Returns a context in which a span of another process is active. */
 export function contextOf({ traceId, spanId, isSampled }: TraceOrigin & { readonly spanId: string }): Context {
   const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;

@@ -148,7 +148,10 @@ test('a sub-agent is a run of its own below its parent, in the same trace', asyn
   await endOf(watchRun(stack, run.id));
   const [, child] = await familyOf(stack, run.id);
   const spans = await traceOf(traceId, run.id);
+  const steps = await stack.request('GET', `/runs/${run.id}/steps`);
+  const asked = (steps.body as { items: { kind: string }[] }).items.find(({ kind }) => kind === 'sub_agent');
 
+  expect(asked).toMatchObject({ trace_id: traceId, span_id: spanIdOf(child?.id ?? '') });
   expect(only(spans, new RegExp(`^invoke_agent ${helper.slug}$`))).toMatchObject({
     spanId: spanIdOf(child?.id ?? ''),
     parentSpanId: spanIdOf(run.id),

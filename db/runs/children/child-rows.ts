@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { clockTime, literal, now } from '../../expressions.ts';
 import { newId } from '../../ids.ts';
+import { spanOfRun } from '../../../ports/telemetry/origin.ts';
 import { insertFrom } from '../../insert-from.ts';
 import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
@@ -154,6 +155,8 @@ interface ChildStep {
   readonly childRunId: string;
   readonly messageId: string;
   readonly args: JsonText<CallState['args']>;
+  readonly traceId: string | null;
+  readonly spanId: string | null;
 }
 
 const openStep = prepared(({ args, ...values }: ParametersOf<ChildStep>) =>
@@ -173,16 +176,19 @@ const openStep = prepared(({ args, ...values }: ParametersOf<ChildStep>) =>
         attempt: ref('excluded.attempt'),
         childRunId: ref('excluded.childRunId'),
         status: 'running',
+        traceId: ref('excluded.traceId'),
+        spanId: ref('excluded.spanId'),
       })),
     ),
 );
 
-/** Opens the step of a delegate call for the run that executes it. */
+/** Opens the step of a delegate call for the run that executes it, whose span is that of the step. */
 export async function openChildStep(
   tx: TenantTransaction,
   call: CallState,
   { attempt, childRunId }: { readonly attempt: number; readonly childRunId: string },
 ): Promise<void> {
+  const span = spanOfRun(childRunId);
   await change(
     tx.em,
     openStep({
@@ -197,6 +203,8 @@ export async function openChildStep(
       childRunId,
       messageId: call.messageId,
       args: jsonText(call.args),
+      traceId: span?.traceId ?? null,
+      spanId: span?.spanId ?? null,
     }),
   );
 }
