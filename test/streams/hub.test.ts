@@ -43,7 +43,7 @@ test('a storm of reconnects at random places loses and doubles nothing, on as ma
 
   const again = await storm(run, 30);
 
-  const openings = world.queries.filter((sql) => sql.includes('first_frame'));
+  const openings = world.queries.filter((sql) => sql.includes('"firstFrame"'));
   const pages = world.queries.filter((sql) => sql.includes('array_to_json'));
   expect(openings).toHaveLength(30);
   expect(pages.length).toBeLessThanOrEqual(30);
@@ -135,7 +135,7 @@ test('one query reads whatever a stream needs of up to 500 frames, wherever it b
   const client = await open(run, { afterSeq: 250 });
   await client.until(({ frames }) => frames.at(-1)?.seq === 702);
 
-  expect(world.queries.filter((sql) => sql.includes('first_frame') || sql.includes('array_to_json'))).toHaveLength(2);
+  expect(world.queries.filter((sql) => sql.includes('"firstFrame"') || sql.includes('array_to_json'))).toHaveLength(2);
   expect(numbersOf(client)).toEqual(range(251, 702));
   client.destroy();
 });

@@ -57,7 +57,8 @@ matrixTest('a worker killed inside the transaction of a seal has sealed nothing 
   const organizationId = newId();
   const ids = await writeEntries(stack.db, { organizationId, count: 20, ageS: 600 });
   const schedule = stack.temporal.client.schedule.getHandle('maint:audit-seal');
-  const waiting = "pg_stat_activity where wait_event_type = 'Lock' and query like 'update audit_entries%' and datname = current_database()";
+  const waiting =
+    "pg_stat_activity where wait_event_type = 'Lock' and query like '%update \"audit_entries\"%' and datname = current_database()";
 
   await sweep(stack.db, async (em) => {
     // Held until the worker is dead: its seal waits for this entry.
