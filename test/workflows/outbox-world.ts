@@ -9,7 +9,7 @@ import { createDispatch } from '../../temporal/dispatch.ts';
 import { createReconciler, type Reconciler } from '../../temporal/reconciler.ts';
 import { openWorld, type World } from '../api/world.ts';
 import { keepAdmin } from '../support/template.ts';
-import { patient, testNamespace, type TestNamespace } from '../support/temporal.ts';
+import { patient, testNamespace, until, type TestNamespace } from '../support/temporal.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -27,6 +27,8 @@ export interface OutboxWorld {
   /** Makes rows look as old as that, so that nobody has to wait. */
   age(runId: string, interval: string): Promise<void>;
   isOpen(workflowId: string): Promise<boolean>;
+  /** How many executions Temporal lists under an id, once it lists any. */
+  startsOf(workflowId: string): Promise<number>;
   runStatus(runId: string): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -88,6 +90,14 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
         .catch(() => null);
 
       return described?.status.name === 'RUNNING';
+    },
+    async startsOf(workflowId) {
+      let count = 0;
+      await until(async () => {
+        count = (await place.temporal.client.workflow.count(`WorkflowId = '${workflowId}'`)).count;
+        return count > 0;
+      });
+      return count;
     },
     runStatus: async (runId) => (await admin('select status from runs where id = $1', [runId]))[0]?.['status'],
     close: async () => {
