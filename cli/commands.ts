@@ -118,7 +118,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 async function dispatch(args: readonly string[], { env, log, logFault }: Terminal): Promise<boolean | void> {
   const { values, positionals } = parsed(args);
   const [command] = positionals;
-  if (values.version) return log(`longhaul ${packageVersion}`);
+  if (values.version) return log(`longhaul ${packageVersion()}`);
   if (values.help || command === undefined) return log(usage);
 
   switch (command) {
