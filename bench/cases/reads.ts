@@ -123,6 +123,10 @@ async function checksOf(stack: Stack, name: string, path: string): Promise<Check
   const statements = events.filter((event) => event.kind === 'sql' && !/^(begin|commit)/.test(event.text));
   return [
     { what: `${name}: statements with authentication, without begin, settings, commit`, value: statements.length, budget: most(3) },
-    { what: `${name}: Redis round trips`, value: events.filter((event) => event.isRoundTrip).length, budget: most(1) },
+    {
+      what: `${name}: Redis round trips`,
+      value: events.filter((event) => event.kind === 'redis' && event.isRoundTrip).length,
+      budget: most(1),
+    },
   ];
 }
