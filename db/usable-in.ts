@@ -1,4 +1,5 @@
 import { Condition } from './condition.ts';
+import type { RowScope } from './new-row-scope.ts';
 
 /** A workspace with its organization. */
 export interface Place {
@@ -6,8 +7,8 @@ export interface Place {
   readonly workspaceId: string;
 }
 
-/** Returns a condition for the rows of a scoped table that a workspace may use: its own, its organization's, and the platform's. */
-export function usableIn({ organizationId, workspaceId }: Place, alias: string): Condition {
+/** Returns a condition for the rows of a scoped table that an organization or workspace may use: its own, and those of a wider scope. */
+export function usableIn({ organizationId, workspaceId }: Pick<RowScope, 'organizationId' | 'workspaceId'>, alias: string): Condition {
   return new Condition(
     `(${alias}.scope = 'platform' or (${alias}.organization_id = ?::uuid and (${alias}.workspace_id is null or ${alias}.workspace_id = ?::uuid)))`,
     [organizationId, workspaceId],

@@ -3,6 +3,7 @@ import type { Caller } from '../../db/caller.ts';
 import { isPolicyViolation } from '../../db/faults.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './operation/deps.ts';
+import { templateOf } from './operation/request-state.ts';
 import { endRequestSpan } from './tracing.ts';
 
 /** One line and one measurement a request, when its last byte has left. */
@@ -70,12 +71,6 @@ export interface Refusal {
   readonly status: number;
   /** The client's, as far as it can be told without a request. */
   readonly address: string;
-}
-
-/** Returns the path template of the contract. A path that matches no template is omitted, because it may contain anything, including secrets. */
-function templateOf(request: FastifyRequest): string | null {
-  const { url } = request.routeOptions;
-  return request.state?.template ?? url?.replaceAll(/:(\w+)/g, '{$1}') ?? null;
 }
 
 /** Counts failures that say something about the deployment itself. */

@@ -2,6 +2,7 @@ import { context, propagation, ROOT_CONTEXT, trace, type Span } from '@opentelem
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { attribute, ownAttribute } from '../../ports/telemetry/conventions.ts';
 import { failSpan, startSpan } from '../../ports/telemetry/spans.ts';
+import { templateOf } from './operation/request-state.ts';
 
 const spans = new WeakMap<FastifyRequest, Span>();
 
@@ -12,7 +13,7 @@ const spans = new WeakMap<FastifyRequest, Span>();
 export function traceRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const parent = propagation.extract(ROOT_CONTEXT, request.headers);
-    const route = routeOf(request);
+    const route = templateOf(request);
     const span = startSpan({
       name: route === null ? request.method : `${request.method} ${route}`,
       kind: 'server',
@@ -44,9 +45,4 @@ export function endRequestSpan(request: FastifyRequest, status: FastifyReply['st
     span.setAttribute(ownAttribute.organizationId, caller.organizationId);
   if (status >= 500) failSpan(span, String(status));
   span.end();
-}
-
-/** The route's template as the contract writes it; null for a path that no route takes. */
-function routeOf(request: FastifyRequest): string | null {
-  return request.routeOptions.url?.replaceAll(/:(\w+)/g, '{$1}') ?? null;
 }

@@ -1,21 +1,13 @@
 import { Agent } from '../agents/agent.entity.ts';
-import { Condition } from '../condition.ts';
 import type { RowScope } from '../new-row-scope.ts';
 import { query } from '../query.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
+import { usableIn } from '../usable-in.ts';
 import type { CurationState } from './skill.entity.ts';
 import { visibleSkills } from './visible-skills.ts';
 
 type Place = Pick<RowScope, 'organizationId' | 'workspaceId'>;
-
-/** Rows of a scoped table in an organization or workspace, or in a wider scope. */
-function inOrAround(alias: string, { organizationId, workspaceId }: Place): Condition {
-  return new Condition(
-    `(${alias}.scope = 'platform' or (${alias}.organization_id = ?::uuid and (${alias}.workspace_id is null or ${alias}.workspace_id = ?::uuid)))`,
-    [organizationId, workspaceId],
-  );
-}
 
 /** Whether the caller sees an agent in this organization or workspace, or in a wider scope. */
 export async function hasAgent(ctx: Scoped, place: Place, agentId: string): Promise<boolean> {
@@ -25,7 +17,7 @@ export async function hasAgent(ctx: Scoped, place: Place, agentId: string): Prom
     .where('a.id', '=', agentId)
     .where('a.deletedAt', 'is', null)
     .where(visibleTo(ctx, Agent, 'a'))
-    .where(inOrAround('a', place));
+    .where(usableIn(place, 'a'));
   return (await row(ctx.em, agents)) !== null;
 }
 
@@ -62,7 +54,7 @@ export async function readSuccessorState(ctx: Scoped, { successorId, ownerUserId
     .where('s.id', '=', successorId)
     .where('s.deletedAt', 'is', null)
     .where(visibleSkills(ctx))
-    .where(inOrAround('s', place))
+    .where(usableIn(place, 's'))
     .where((eb) => eb.or([eb('s.ownerUserId', 'is', null), eb('s.ownerUserId', '=', ownerUserId)]));
   return (await row(ctx.em, skills))?.curationState ?? null;
 }

@@ -1,10 +1,11 @@
-import { sql, type SqlBool } from 'kysely';
+import { sql } from 'kysely';
 import type { Condition } from '../condition.ts';
 import { contains, preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
+import { usableIn } from '../usable-in.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { WebhookEndpoint } from './webhook-endpoint.entity.ts';
@@ -88,14 +89,7 @@ export async function runsInWorkspace(
 ): Promise<boolean> {
   const found = await row(
     tx.em,
-    query
-      .selectFrom('agents as a')
-      .where('a.id', '=', agentId)
-      .where('a.deletedAt', 'is', null)
-      .where(
-        sql<SqlBool>`(a.scope = 'platform' or (a.organization_id = ${place.organizationId}::uuid and (a.workspace_id is null or a.workspace_id = ${place.workspaceId}::uuid)))`,
-      )
-      .select('a.id'),
+    query.selectFrom('agents as a').where('a.id', '=', agentId).where('a.deletedAt', 'is', null).where(usableIn(place, 'a')).select('a.id'),
   );
   return found !== null;
 }

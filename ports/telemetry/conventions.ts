@@ -1,3 +1,5 @@
+import type { TokenBucket } from '../../workflows/contracts/measurements.ts';
+
 /**
  * The names that our spans use. GenAI: OpenTelemetry's GenAI semantic conventions 0.1.0 (github.com/open-telemetry/semantic-conventions-genai), the rest: the
  * semantic conventions 1.45.0 that they depend on. No other file names an attribute, so that another version is a change of this file.
@@ -65,3 +67,11 @@ export const ownAttribute = {
   operation: 'longhaul.operation',
   correlationId: 'longhaul.correlation_id',
 } as const;
+
+/** The tokens of calls as the conventions count them: cached ones among those of the input, those of reasoning among those of the output. */
+export function tokenAttributes(tokens: Readonly<Record<TokenBucket, number>>): Readonly<Record<string, number>> {
+  return {
+    [attribute.inputTokens]: tokens.input + tokens.cached_read + tokens.cached_write,
+    [attribute.outputTokens]: tokens.output + tokens.reasoning,
+  };
+}

@@ -1,13 +1,17 @@
 import { context, ROOT_CONTEXT, type Attributes } from '@opentelemetry/api';
 import { runIdOf } from '../../workflows/contracts/queues.ts';
 import type { EndedRun } from '../../workflows/contracts/runs/ended-run.ts';
-import { attribute, ownAttribute } from './conventions.ts';
+import { attribute, ownAttribute, tokenAttributes } from './conventions.ts';
 import { contextOf, parseOrigin, spanIdOf, traceIdOf, type TraceOrigin } from './origin.ts';
 import { failSpan, genAiName, isTracing, samplesTrace, startSpan } from './spans.ts';
 
-/** Returns the origin of a run that nobody's trace started: a trace of its own, recorded or not as the sampler decides. Null where nothing is traced. */
+/** Returns the origin of a run that nobody's trace started. Null where nothing is traced. */
 export function rootOrigin(runId: string): TraceOrigin | null {
-  if (!isTracing()) return null;
+  return isTracing() ? ownTrace(runId) : null;
+}
+
+/** A trace of the run's own, recorded or not as the sampler decides. */
+function ownTrace(runId: string): TraceOrigin {
   const traceId = traceIdOf(runId);
   return { traceId, spanId: null, isSampled: samplesTrace(traceId) };
 }
@@ -19,15 +23,15 @@ export function rootOrigin(runId: string): TraceOrigin | null {
 export function inTraceOf<R>(workflowId: string, trace: TraceOrigin | null, work: () => Promise<R>): Promise<R> {
   if (!isTracing()) return work();
   const runId = runIdOf(workflowId);
-  const origin = trace ?? (runId === null ? null : rootOrigin(runId));
+  const origin = trace ?? (runId === null ? null : ownTrace(runId));
   const spanId = runId === null ? (origin?.spanId ?? null) : spanIdOf(runId);
   return origin === null || spanId === null ? work() : context.with(contextOf({ ...origin, spanId }), work);
 }
 
 /** Records the span of a run that has ended, `invoke_agent`, from its start to its end. */
 export function recordRunSpan(run: EndedRun): void {
-  const origin = parseOrigin(run.trace) ?? rootOrigin(run.runId);
-  if (!isTracing() || origin === null) return;
+  if (!isTracing()) return;
+  const origin = parseOrigin(run.trace) ?? ownTrace(run.runId);
   const { traceId, spanId } = origin;
   const span = startSpan({
     name: genAiName('invoke_agent', run.agentSlug),
@@ -48,8 +52,7 @@ function attributesOf({ tokens, ...run }: EndedRun): Attributes {
     [attribute.agentName]: run.agentSlug,
     [attribute.agentVersion]: run.revisionId,
     [attribute.conversationId]: run.conversationId,
-    [attribute.inputTokens]: tokens.input + tokens.cached_read + tokens.cached_write,
-    [attribute.outputTokens]: tokens.output + tokens.reasoning,
+    ...tokenAttributes(tokens),
     [ownAttribute.organizationId]: run.organizationId,
     [ownAttribute.workspaceId]: run.workspaceId,
     [ownAttribute.runId]: run.runId,

@@ -1,10 +1,11 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { ResolvedModel } from '../../../ports/models/models.ts';
-import { attribute, genAiProviderOf } from '../../../ports/telemetry/conventions.ts';
+import { attribute, genAiProviderOf, tokenAttributes } from '../../../ports/telemetry/conventions.ts';
 import { genAiName, inSpan } from '../../../ports/telemetry/spans.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { ModelError, reasonOf } from '../faults/errors.ts';
 import type { ModelFinish, ModelStepRequest } from '../step.ts';
+import { ledgerTokens } from './usage.ts';
 
 /** What the caller knows of the span of its call. */
 export interface ChatSpan {
@@ -55,12 +56,10 @@ function requestAttributes(model: ResolvedModel, { maxOutputTokens, settings }: 
   };
 }
 
-/** The conventions count cached tokens among those of the input, and tokens of reasoning among those of the output. */
 function answerAttributes({ stopReason, usage, providerRequestId, providerModel }: ModelFinish): Attributes {
   return {
     [attribute.finishReasons]: [stopReason],
-    [attribute.inputTokens]: usage.input + usage.cachedRead + usage.cachedWrite,
-    [attribute.outputTokens]: usage.output + usage.reasoning,
+    ...tokenAttributes(ledgerTokens(usage)),
     [attribute.cacheReadTokens]: usage.cachedRead,
     [attribute.cacheCreationTokens]: usage.cachedWrite,
     [attribute.reasoningTokens]: usage.reasoning,

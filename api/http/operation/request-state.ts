@@ -85,3 +85,9 @@ export function stateOf(request: FastifyRequest): RequestState {
   if (!request.state) throw new Error('request has no state yet');
   return request.state;
 }
+
+/** Returns the path template of the contract. A path that matches no template is omitted, because it may contain anything, including secrets. */
+export function templateOf(request: FastifyRequest): string | null {
+  const { url } = request.routeOptions;
+  return request.state?.template ?? url?.replaceAll(/:(\w+)/g, '{$1}') ?? null;
+}

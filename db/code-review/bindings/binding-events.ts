@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { liveRunStatuses } from '../../../workflows/contracts/runs/runs.ts';
-import { literals, now } from '../../expressions.ts';
+import { amongRows, literals, now } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
@@ -107,8 +107,7 @@ export async function openPulls(tx: Tx, bindingId: string, limit: number): Promi
 export function eraseReviewEvents(em: SqlEntityManager, limit: number): Promise<number> {
   const old = query
     .selectFrom('review_events as x')
-    .select(sql`x.ctid`.as('ctid'))
     .where('x.createdAt', '<', sql<string>`now() - interval '90 days'`)
     .limit(limit);
-  return change(em, query.deleteFrom('review_events').where(sql<boolean>`ctid = any (array${old})`));
+  return change(em, query.deleteFrom('review_events').where(amongRows(old)));
 }
