@@ -41,7 +41,7 @@ export function logOutput(): DestinationStream & { flushSync(): void } {
     // What is under way is written by its own thread, which the end of the process awaits.
     const underWay = isWriting ? rest : undefined;
     if (underWay) rest = Buffer.alloc(0);
-    for (let retries = 0; take().length > 0; ) {
+    for (let retries = 0; take().length > 0;) {
       try {
         rest = rest.subarray(writeSync(stdout, rest));
       } catch (error) {
