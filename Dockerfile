@@ -19,8 +19,8 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean -
 
 COPY --from=model /model models/minilm-l6-v2/
 COPY . .
-RUN node workers/build-bundle.ts && install --directory --owner=node --group=node --mode=700 .longhaul
+RUN node workers/build-bundle.ts && node cli/build-processes.ts && install --directory --owner=node --group=node --mode=700 .longhaul
 
 USER node
 EXPOSE 3000
-CMD ["node", "api/server.ts"]
+CMD ["node", "--enable-source-maps", "dist/api.mjs"]

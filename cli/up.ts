@@ -4,6 +4,7 @@ import { ensureAccess, readAccess } from './access.ts';
 import type { BootstrapAccess } from './bootstrap.ts';
 import { withDatabases } from './databases.ts';
 import { runDemo } from './demo.ts';
+import { builtProcess, ensureProcesses, sourceOfProcess, type BuiltProcess } from './build-processes.ts';
 import { prepareDeployment, type Deployment } from './deployment.ts';
 import { root, stateDirOf, type CliEnv } from './env.ts';
 import { fillRates } from './fx.ts';
@@ -33,16 +34,19 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
   checkSettings(env);
   try {
     await checkReachable(env, ['DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS']);
+    // The first time it takes seconds, in which services are mostly awaited.
+    const building = Promise.all([ensureBundle(), isWatching || ensureProcesses()]);
+    building.catch(() => undefined); // told where it is awaited
     const services = await startServices({ stateDir, env, log });
     const deployment = await prepareDeployment(services, env, { startsProcesses: true, log }).catch(async (error: unknown) => {
       await services.stop();
       throw error;
     });
-    await ensureBundle();
+    await building;
     const { access, modelId } = await ensureAccess(services.state, deployment);
     await fillCatalogs(deployment, log);
     const compileCache = env['NODE_COMPILE_CACHE'] || services.state.path('compile-cache');
-    const processes = processesOf(deployment, compileCache);
+    const processes = processesOf(deployment, { compileCache, entryOf: isWatching ? sourceOfProcess : builtProcess });
     const supervisor = await superviseProcesses({ services, processes, log });
     const unwatch = isWatching ? restartOnChange(supervisor, { root, names: processes.map(({ name }) => name), log }) : null;
     if (isDemo && services.state.read('demo.json') === null) {
@@ -67,13 +71,19 @@ async function fillCatalogs({ variables }: Deployment, log: (line: string) => vo
   }).catch((error: unknown) => log(`Prices could not be imported: ${error instanceof Error ? error.message : String(error)}`));
 }
 
-/** `compileCache`: the folder for Node's compile cache, which saves a third of the work of a start. */
-function processesOf({ port, variables, healthPorts }: Deployment, compileCache: string): ProcessSpec[] {
+interface ProcessesOptions {
+  /** The folder for Node's compile cache, which saves a third of the work of a start. */
+  readonly compileCache: string;
+  /** Absolute path of what Node runs. */
+  readonly entryOf: (name: BuiltProcess) => string;
+}
+
+function processesOf({ port, variables, healthPorts }: Deployment, { compileCache, entryOf }: ProcessesOptions): ProcessSpec[] {
   const common = { ...variables, NODE_COMPILE_CACHE: compileCache };
-  const nodeArgs = ['--disable-warning=ExperimentalWarning'];
-  const worker = (name: 'worker-runs' | 'worker-bulk', file: string, graceMs: number): ProcessSpec => ({
+  const nodeArgs = ['--disable-warning=ExperimentalWarning', '--enable-source-maps'];
+  const worker = (name: 'worker-runs' | 'worker-bulk', graceMs: number): ProcessSpec => ({
     name,
-    entry: join(root, 'workers', file),
+    entry: entryOf(name),
     cwd: root,
     nodeArgs,
     env: { ...common, WORKER_HEALTH_PORT: String(healthPorts[name]) },
@@ -83,7 +93,7 @@ function processesOf({ port, variables, healthPorts }: Deployment, compileCache:
   return [
     {
       name: 'api',
-      entry: join(root, 'api', 'server.ts'),
+      entry: entryOf('api'),
       cwd: root,
       nodeArgs,
       env: common,
@@ -91,8 +101,8 @@ function processesOf({ port, variables, healthPorts }: Deployment, compileCache:
       graceMs: 12_000,
       stopsFirst: true,
     },
-    worker('worker-runs', 'runs.worker.ts', 50_000),
-    worker('worker-bulk', 'bulk.worker.ts', 140_000),
+    worker('worker-runs', 50_000),
+    worker('worker-bulk', 140_000),
   ];
 }
 

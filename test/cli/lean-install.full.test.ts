@@ -24,7 +24,7 @@ beforeAll(async () => {
   run('npm', 'prune', '--omit=dev', '--ignore-scripts', '--offline', '--no-audit', '--no-fund');
   fullMb = sizeMb();
   run(process.execPath, 'cli/slim.mjs');
-  run(process.execPath, 'workers/build-bundle.ts');
+  run(process.execPath, 'cli/build-processes.ts');
   started = await startStack({ processes: ['api', 'worker-runs', 'worker-bulk'], installation });
 });
 afterAll(async () => {

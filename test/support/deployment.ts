@@ -3,6 +3,7 @@ import { createWriteStream, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { builtProcess } from '../../cli/build-processes.ts';
 import { freePort as freePortBut } from '../../cli/services/ports.ts';
 import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/identity/keys/key-ring.ts';
 import type { Databases } from '../../db/databases.ts';
@@ -197,12 +198,12 @@ interface Spawned {
 }
 
 function spawnProcess(name: ProcessName, { env, label, imports, installation }: Spawned): ChildProcess {
-  const entry = name.startsWith('api') ? 'api/server.ts' : name === 'worker-bulk' ? 'workers/bulk.worker.ts' : 'workers/runs.worker.ts';
+  const entry = builtProcess(name.startsWith('api') ? 'api' : name === 'worker-bulk' ? name : 'worker-runs', installation);
   const logs = join(root, '.longhaul/test-logs');
   mkdirSync(logs, { recursive: true });
   const flags = ['--disable-warning=ExperimentalWarning', ...[keepsCompiled, ...imports].flatMap((module) => ['--import', module])];
   started.processes += 1;
-  const child = spawn(process.execPath, [...flags, join(installation, entry)], {
+  const child = spawn(process.execPath, [...flags, entry], {
     cwd: installation,
     env,
     // Those that outlive a test file end with the Jest worker, however that ends (`ends-with-parent.mjs`).

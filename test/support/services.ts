@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
+import { ensureProcesses } from '../../cli/build-processes.ts';
 import { type Services, startServices } from '../../cli/services/index.ts';
 import { StateBusyError } from '../../cli/state.ts';
 import { scratchFolder, stateRoot } from './folders.ts';
@@ -39,6 +40,7 @@ export async function setUp(): Promise<void> {
   mkdirSync(temporaryFolder, { recursive: true });
   process.env['TMPDIR'] = temporaryFolder;
   const isGiven = process.env['DATABASE_URL'] && process.env['REDIS_URL'] && process.env['TEMPORAL_ADDRESS'];
+  await ensureProcesses();
   if (!isGiven) started = await startOwn();
 
   const { services } = started ?? {};
