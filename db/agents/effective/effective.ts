@@ -19,7 +19,7 @@ import { narrowedLimits } from '../revisions/revision-limits.ts';
 import { dialectOf, unknownDialect } from '../../../workflows/contracts/tools/schema-dialect.ts';
 import { knowledgeSearchTool } from './knowledge-search-tool.ts';
 import { knowledgeWriteTool } from './knowledge-write-tool.ts';
-import { skillLoadTool } from '../../skills/skill-load-tool.ts';
+import { skillLoadTool } from './skill-load-tool.ts';
 
 /** What the deployment knows of a model; the registry's entries have this shape. */
 export interface EffectiveModel {

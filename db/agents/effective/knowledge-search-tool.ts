@@ -1,6 +1,6 @@
-import { knowledgeSearchInputSchema } from '../../knowledge/search/search-tool-schema.ts';
+import { knowledgeSearchInputSchema } from '../../tools/builtin-schemas.ts';
 import type { EffectiveTool } from './effective-tools.ts';
-import { skillLoadTool } from '../../skills/skill-load-tool.ts';
+import { skillLoadTool } from './skill-load-tool.ts';
 
 /** The builtin, without a row, that every run with bases to search has, whether or not its author bound one. */
 export const knowledgeSearchTool: EffectiveTool = {

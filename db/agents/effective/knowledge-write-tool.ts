@@ -1,7 +1,7 @@
-import { knowledgeWriteInputSchema } from '../../knowledge/items/write-tool-schema.ts';
+import { knowledgeWriteInputSchema } from '../../tools/builtin-schemas.ts';
 import { approvalOf, type EffectiveTool } from './effective-tools.ts';
 import type { RevisionDocument } from '../revisions/revision-document.ts';
-import { skillLoadTool } from '../../skills/skill-load-tool.ts';
+import { skillLoadTool } from './skill-load-tool.ts';
 
 const tool: EffectiveTool = {
   ...skillLoadTool,

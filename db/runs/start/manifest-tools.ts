@@ -6,7 +6,7 @@ import { schemaWithoutPreset } from '../../agents/effective/effective-tools.ts';
 import { anyId } from '../../expressions.ts';
 import { knowledgeSearchTool } from '../../agents/effective/knowledge-search-tool.ts';
 import { knowledgeWriteDefaults } from '../../agents/effective/knowledge-write-tool.ts';
-import { skillLoadTool } from '../../skills/skill-load-tool.ts';
+import { skillLoadTool } from '../../agents/effective/skill-load-tool.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';

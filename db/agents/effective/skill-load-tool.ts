@@ -1,16 +1,5 @@
-import type { EffectiveTool } from '../agents/effective/effective-tools.ts';
-
-/** The schema of what the model sends to load a skill. */
-export const skillLoadInputSchema = {
-  type: 'object',
-  properties: {
-    slug: { type: 'string', maxLength: 64, description: 'The skill, as the list names it' },
-    doc: { type: 'string', maxLength: 200, description: 'One of its documents; left out: the skill itself' },
-    offset: { type: 'integer', minimum: 0, description: 'Character of the text to go on from' },
-  },
-  required: ['slug'],
-  additionalProperties: false,
-} as const;
+import { skillLoadInputSchema } from '../../tools/builtin-schemas.ts';
+import type { EffectiveTool } from './effective-tools.ts';
 
 /** The builtin, without a row, that every run with skills to load has, whether or not its author bound one. */
 export const skillLoadTool: EffectiveTool = {
