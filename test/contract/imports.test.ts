@@ -46,7 +46,6 @@ const mutual: readonly string[] = [
   'audit ↔ identity',
   'billing ↔ knowledge',
   'billing ↔ runs',
-  'channels ↔ runs',
   'channels ↔ webhooks',
   'code-review ↔ runs',
   'events ↔ webhooks',
