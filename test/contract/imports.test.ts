@@ -45,7 +45,6 @@ test('an area of the API reaches no other area', () => {
 const mutual: readonly string[] = [
   'audit ↔ identity',
   'channels ↔ webhooks',
-  'code-review ↔ runs',
   'events ↔ webhooks',
   'http ↔ tenancy',
   'identity ↔ tenancy',
