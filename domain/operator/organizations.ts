@@ -11,7 +11,7 @@ import { insertUser } from '../tenancy/new-user.ts';
 import { insertWorkspace } from '../tenancy/new-workspace.ts';
 import { lockOrganization } from '../tenancy/organizations.ts';
 import { requestPurge } from './purges.ts';
-import { resumeOrganization as tellResumed, stopOrganization } from './stops.ts';
+import { resumeOrganization as tellResumed, stopOrganization } from '../tenancy/stops.ts';
 
 /** Default lifetime of an invitation in the settings, in days. */
 const invitationDays = 7;

@@ -49,7 +49,6 @@ const mutual: readonly string[] = [
   'http ↔ tenancy',
   'identity ↔ tenancy',
   'mcp ↔ toolkits',
-  'operator ↔ tenancy',
 ];
 
 test('no further two areas import each other', () => {
