@@ -114,10 +114,3 @@ export async function clearGrant(tx: TenantTransaction, at: McpConnectionAt, err
       .where('rowVersion', '=', at.rowVersion),
   );
 }
-
-/** Deletes every grant of a toolkit: its server or its credentials have changed, and tokens go to their issuer only. */
-export async function forgetConnections(tx: TenantTransaction, toolkitId: string): Promise<void> {
-  const ofToolkit = query.selectFrom('mcp_connections as c').select('c.id').where('c.toolkitId', '=', toolkitId);
-  await change(tx.em, query.deleteFrom('mcp_authorizations').where('connectionId', 'in', ofToolkit));
-  await change(tx.em, query.deleteFrom('mcp_connections').where('toolkitId', '=', toolkitId));
-}
