@@ -9,7 +9,7 @@ import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { open, seal } from '../../db/tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
+import { runsInWorkspace } from '../../db/agents/agents.ts';
 import type { EgressPolicy } from '../../ports/egress/url.ts';
 import type { ChannelKind } from '../../workflows/contracts/triggers/channels.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';

@@ -57,7 +57,7 @@ export const sourceRules: readonly SourceRule[] = [
       'domain/runs/end/run-retention.ts': sweeper,
       'domain/attachments/sweep.ts': sweeper,
       'domain/alerts/upkeep.ts': sweeper,
-      'domain/webhooks/retention.ts': sweeper,
+      'domain/retention.ts': sweeper,
       'domain/schedules/retention.ts': sweeper,
       'domain/billing/rebuild-usage.ts': sweeper,
       'domain/billing/upkeep.ts': sweeper,

@@ -1,11 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { eraseMessagesByAge, erasePartsByAge } from '../../db/channels/messages.ts';
-import type { Databases } from '../../db/databases.ts';
-import { eraseEventKeys } from '../../db/events/upkeep.ts';
-import { sweep } from '../../db/transaction.ts';
-import { eraseEventsByAge } from '../../db/triggers/events.ts';
-import { eraseCallbacksByAge } from '../../db/webhooks/callbacks.ts';
-import { eraseBodies, eraseDeliveriesByAge, eraseDigests, rowsAStatement } from '../../db/webhooks/retention.ts';
+import { eraseMessagesByAge, erasePartsByAge } from '../db/channels/messages.ts';
+import type { Databases } from '../db/databases.ts';
+import { eraseEventKeys } from '../db/events/upkeep.ts';
+import { sweep } from '../db/transaction.ts';
+import { eraseEventsByAge } from '../db/triggers/events.ts';
+import { eraseCallbacksByAge } from '../db/webhooks/callbacks.ts';
+import { eraseBodies, eraseDeliveriesByAge, eraseDigests, rowsAStatement } from '../db/webhooks/retention.ts';
 
 const callbacksByAge = (em: SqlEntityManager) => eraseCallbacksByAge(em, rowsAStatement);
 const eventKeys = (em: SqlEntityManager) => eraseEventKeys(em, rowsAStatement);
