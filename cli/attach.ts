@@ -1,4 +1,4 @@
-import { keyVariables } from '../db/identity/keys/key-ring.ts';
+import { keyVariables } from '../db/key-ring.ts';
 import { withDatabases, type Attached } from './databases.ts';
 import { deploymentFile, prepareDeployment } from './deployment.ts';
 import { stateDirOf, type CliEnv } from './env.ts';

@@ -1,4 +1,4 @@
-import { OtherKeksError } from '../db/tenancy/keys/envelope.ts';
+import { OtherKeksError } from '../db/envelope.ts';
 import { rotateKeys } from '../domain/tenancy/rotate-keys.ts';
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';

@@ -6,6 +6,15 @@ import { sweep } from '../db/transaction.ts';
 import { eraseEventsByAge } from '../db/triggers/events.ts';
 import { eraseCallbacksByAge } from '../db/webhooks/callbacks.ts';
 import { eraseBodies, eraseDeliveriesByAge, eraseDigests, rowsAStatement } from '../db/webhooks/retention.ts';
+import type { Logger } from 'pino';
+import type { AuditKeys } from '../db/audit/seal.ts';
+import { organizationsPastRetention } from '../db/audit/retention.ts';
+import { setMark } from '../db/http/system-marks.ts';
+import { purgeLog } from './audit/retention.ts';
+import { sweepLoginFailures } from './identity/factors/login-failure-retention.ts';
+
+/** Key in `system_marks` of the time when retention last ran. */
+export const retentionMark = 'retention';
 
 const callbacksByAge = (em: SqlEntityManager) => eraseCallbacksByAge(em, rowsAStatement);
 const eventKeys = (em: SqlEntityManager) => eraseEventKeys(em, rowsAStatement);
@@ -25,5 +34,47 @@ export async function eraseOldDeliveries(db: Databases, signal: AbortSignal): Pr
       signal.throwIfAborted();
       count = await sweep(db, erase);
     }
+  return total;
+}
+
+/** What one pass deleted. */
+export interface Retained {
+  readonly organizations: number;
+  readonly auditEntries: number;
+  readonly auditSeals: number;
+  readonly loginFailures: number;
+}
+
+/**
+ * Deletes audit entries past their organization's `audit_retention_days`, by complete seals from the oldest on, and failed logins by age and number. Each
+ * transaction deletes some and writes one `purge` entry with counts: after a kill at any point the next pass continues. An organization whose entries can't be
+ * deleted, or no longer match their seals, does not block the others; its error is thrown at the end. The platform's own chain is retained forever.
+ */
+export async function runRetention(
+  db: Databases,
+  keys: AuditKeys,
+  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+): Promise<Retained> {
+  const due = await sweep(db, organizationsPastRetention);
+  const total = { organizations: 0, auditEntries: 0, auditSeals: 0, loginFailures: 0 };
+
+  const faults: unknown[] = [];
+  for (const organizationId of due) {
+    try {
+      const purged = await purgeLog(db, keys, { organizationId, signal });
+      total.auditSeals += purged.seals;
+      total.auditEntries += purged.entries;
+      total.organizations += 1;
+    } catch (err) {
+      signal.throwIfAborted();
+      log.error({ err, organization_id: organizationId }, 'audit entries not purged');
+      faults.push(err);
+    }
+  }
+  total.loginFailures = await sweepLoginFailures(db, signal);
+  if (faults.length > 0) throw faults[0];
+
+  await sweep(db, (em) => setMark(em, retentionMark, total));
+  log.info(total, 'retention ran');
   return total;
 }

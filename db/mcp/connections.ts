@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { now } from '../expressions.ts';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { change } from '../sql.ts';
-import { seal } from '../tenancy/keys/envelope.ts';
+import { seal } from '../envelope.ts';
 import type { ToolkitScope } from '../toolkits/revisions.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { findConnection, type McpConnectionRow, type McpPrincipal } from './connection-queries.ts';

@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { newId } from '../../db/ids.ts';
 import { insertOrganization, isAddressTaken, setActive, setDeleting, setSuspended } from '../../db/operator/organizations.ts';

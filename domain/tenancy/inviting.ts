@@ -1,6 +1,6 @@
 import { rankOf, type Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { madeBy } from '../../db/identity/people/creator.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';

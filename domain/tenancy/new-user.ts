@@ -2,7 +2,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { UserRow } from '../../db/tenancy/people/users.ts';
 import { writeUser, type NewUser } from '../../db/tenancy/people/new-user.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { newId } from '../../db/ids.ts';
 import { addMail } from '../../db/mail.ts';

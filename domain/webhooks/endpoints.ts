@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { open, seal } from '../../db/tenancy/keys/envelope.ts';
+import { open, seal } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { stopPending } from '../../db/webhooks/callbacks.ts';

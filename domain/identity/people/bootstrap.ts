@@ -1,5 +1,5 @@
 import { verify } from '@node-rs/argon2';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import { ServiceKey } from '../../../db/identity/keys/service-key.entity.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, serviceKeyHashes, shownEnds } from '../../../db/identity/keys/service-key-format.ts';
 import { UserCredential } from '../../../db/identity/factors/user-credential.entity.ts';

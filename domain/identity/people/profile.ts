@@ -6,7 +6,7 @@ import { refuseDomain } from '../../tenancy/joining.ts';
 import { takeMailToken } from '../factors/mail-tokens.ts';
 import { addMail } from '../../../db/mail.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import { openConfirmation } from '../../../db/identity/factors/mail-tokens.ts';
 import { cancelAddress, confirmPending, findProfile, writeAddress, writeNames, type Profile } from '../../../db/identity/people/profile.ts';
 

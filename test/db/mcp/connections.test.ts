@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../../db/key-ring.ts';
 import { newId } from '../../../db/ids.ts';
 import { findConnection, readGrant, sharedPrincipal, type McpConnectionRow } from '../../../db/mcp/connection-queries.ts';
 import { openConnection, storeGrant } from '../../../db/mcp/connections.ts';
