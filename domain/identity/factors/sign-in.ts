@@ -7,7 +7,7 @@ import { insertLoginFailure, type LoginFailure } from '../../../db/identity/fact
 import { openSession, rotateRefresh, type IssuedRefresh, type SessionDevice } from '../../../db/identity/sessions/sessions.ts';
 import { newId } from '../../../db/ids.ts';
 import { writeAudit } from '../../../db/audit/audit.ts';
-import { readUser, type UserRow } from '../../../db/tenancy/people/users.ts';
+import { readUser, type UserRow } from '../../../db/identity/people/users.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { notify } from '../people/notices.ts';

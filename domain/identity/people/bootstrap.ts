@@ -4,7 +4,7 @@ import { ServiceKey } from '../../../db/identity/keys/service-key.entity.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, serviceKeyHashes, shownEnds } from '../../../db/identity/keys/service-key-format.ts';
 import { UserCredential } from '../../../db/identity/factors/user-credential.entity.ts';
 import { newId } from '../../../db/ids.ts';
-import { User } from '../../../db/tenancy/people/user.entity.ts';
+import { User } from '../../../db/identity/people/user.entity.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { recordChange } from '../../audit/record.ts';
 

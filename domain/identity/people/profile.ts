@@ -2,7 +2,7 @@ import type { AuditSubject } from '../../../db/audit/audit.ts';
 import { normalizeEmail } from '../../../db/identity/people/people.ts';
 import { checkIfMatch, type Changing } from '../../../db/scope.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
-import { refuseDomain } from '../../tenancy/joining.ts';
+import { refuseDomain } from './email-domains.ts';
 import { takeMailToken } from '../factors/mail-tokens.ts';
 import { addMail } from '../../../db/mail.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
