@@ -8,7 +8,7 @@ import { environmentLines, prepareDeployment, type Deployment } from './deployme
 import { completed, stateDirOf, type CliEnv } from './env.ts';
 import { evaluate } from './evaluate.ts';
 import { fxImport } from './fx.ts';
-import { keysRotate } from './keys.ts';
+import { keysRotate, rotateSigningKey } from './keys.ts';
 import type { MigrationReport } from './migrate.ts';
 import { onlyFile, pricesImport } from './prices.ts';
 import { checkReachable } from './reach.ts';
@@ -18,7 +18,6 @@ import { isDeployed } from './services/roster.ts';
 import { seed } from './seed/seed.ts';
 import { checkSettings } from './settings.ts';
 import { fileFault, SetupError } from './setup-error.ts';
-import { rotateSigningKey } from './signing.ts';
 import { readStateFile, StateBusyError } from './state.ts';
 import { up } from './up.ts';
 import { usageAdjust, usageRebuild } from './usage.ts';

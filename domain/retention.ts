@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { eraseMessagesByAge, erasePartsByAge } from '../db/channels/messages.ts';
 import type { Databases } from '../db/databases.ts';
 import { eraseEventKeys } from '../db/events/upkeep.ts';
+import { eraseBackfillsByAge, eraseOccurrencesByAge, rowsAStatement as occurrencesAStatement } from '../db/schedules/retention.ts';
 import { sweep } from '../db/transaction.ts';
 import { eraseEventsByAge } from '../db/triggers/events.ts';
 import { eraseCallbacksByAge } from '../db/webhooks/callbacks.ts';
@@ -26,11 +27,27 @@ const eventsByAge = (em: SqlEntityManager) => eraseEventsByAge(em, rowsAStatemen
  * Empties the bodies of deliveries past the `delivery_retention_days` of their organization, and deletes deliveries, callbacks, events and messages of channels
  * past 90 days and digests past 24 hours. Works in batches, each a transaction of its own: after a kill the next pass continues. Returns the number of rows.
  */
-export async function eraseOldDeliveries(db: Databases, signal: AbortSignal): Promise<number> {
-  let total = 0;
+export function eraseOldDeliveries(db: Databases, signal: AbortSignal): Promise<number> {
   const kinds = [eraseBodies, eraseDigests, eraseDeliveriesByAge, callbacksByAge, eventKeys, eventsByAge, partsByAge, messagesByAge];
+  return eraseInBatches(db, kinds, { signal, size: rowsAStatement });
+}
+
+/**
+ * Deletes occurrences of schedules and backfills past 400 days, in batches, each a transaction of its own: after a kill the next pass continues. Returns the
+ * number of rows.
+ */
+export function eraseOldOccurrences(db: Databases, signal: AbortSignal): Promise<number> {
+  return eraseInBatches(db, [eraseOccurrencesByAge, eraseBackfillsByAge], { signal, size: occurrencesAStatement });
+}
+
+async function eraseInBatches(
+  db: Databases,
+  kinds: readonly ((em: SqlEntityManager) => Promise<number>)[],
+  { signal, size }: { readonly signal: AbortSignal; readonly size: number },
+): Promise<number> {
+  let total = 0;
   for (const erase of kinds)
-    for (let count = rowsAStatement; count === rowsAStatement; total += count) {
+    for (let count = size; count === size; total += count) {
       signal.throwIfAborted();
       count = await sweep(db, erase);
     }

@@ -1,7 +1,5 @@
 import { knowledgeItemKinds } from '../../workflows/contracts/knowledge/curation.ts';
 
-// Of the builtins that a run has although its author did not bind them.
-
 /** The schema of what the model sends to load a skill. */
 export const skillLoadInputSchema = {
   type: 'object',
@@ -11,6 +9,25 @@ export const skillLoadInputSchema = {
     offset: { type: 'integer', minimum: 0, description: 'Character of the text to go on from' },
   },
   required: ['slug'],
+  additionalProperties: false,
+} as const;
+
+/** The schema of what the model sends to write a skill. */
+export const skillWriteInputSchema = {
+  type: 'object',
+  properties: {
+    slug: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      pattern: '^[a-z0-9][a-z0-9._-]*$',
+      description: 'Its name, for instance release-notes',
+    },
+    description: { type: 'string', minLength: 1, maxLength: 1_024, description: 'What it is good for and when to load it' },
+    instructions: { type: 'string', minLength: 1, maxLength: 65_536, description: 'The skill itself, in markdown' },
+    derived_from: { type: 'string', maxLength: 64, description: 'The skill of this run that it was made from, if any' },
+  },
+  required: ['slug', 'description', 'instructions'],
   additionalProperties: false,
 } as const;
 

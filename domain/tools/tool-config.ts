@@ -1,5 +1,9 @@
-import { skillLoadInputSchema, knowledgeSearchInputSchema, knowledgeWriteInputSchema } from '../../db/tools/builtin-schemas.ts';
-import { skillWriteInputSchema } from '../../db/skills/skill-write-schema.ts';
+import {
+  skillLoadInputSchema,
+  knowledgeSearchInputSchema,
+  knowledgeWriteInputSchema,
+  skillWriteInputSchema,
+} from '../../db/tools/builtin-schemas.ts';
 import type { BuiltinName, HttpAuth, HttpBody, HttpMethod, HttpToolConfig, WebFetchToolConfig } from '../../db/tools/tool-config.ts';
 import { askUserInputSchema } from '../../workflows/contracts/runs/ask-user.ts';
 

@@ -58,7 +58,6 @@ export const sourceRules: readonly SourceRule[] = [
       'domain/attachments/sweep.ts': sweeper,
       'domain/alerts/upkeep.ts': sweeper,
       'domain/retention.ts': sweeper,
-      'domain/schedules/retention.ts': sweeper,
       'domain/billing/rebuild-usage.ts': sweeper,
       'domain/billing/upkeep.ts': sweeper,
       'domain/audit/': 'sealing, verification and retention',
