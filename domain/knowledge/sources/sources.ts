@@ -1,6 +1,5 @@
 import { creatorOf } from '../../../db/actor-ref.ts';
-import { usableAttachment, type UsableAttachment } from '../../attachments/usable-attachment.ts';
-import { unknownAttachment } from '../../attachments/refusals.ts';
+import { usableAttachment, unknownAttachment, type UsableAttachment } from '../../attachments/usable-attachment.ts';
 import { newId } from '../../../db/ids.ts';
 import { applyChange, emptyChange, removeChunks } from '../../../db/knowledge/bases/base-counters.ts';
 import { linkToSource, unlinkSource } from '../../../db/knowledge/sources/change-sources.ts';
