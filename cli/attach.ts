@@ -3,7 +3,7 @@ import { withDatabases, type Attached } from './databases.ts';
 import { deploymentFile, prepareDeployment } from './deployment.ts';
 import { stateDirOf, type CliEnv } from './env.ts';
 import { refuseForeignDatabase } from './foreign-database.ts';
-import { checkReachable } from './reach.ts';
+import { checkReachable } from './check-services.ts';
 import { findRunningServices, startServices } from './services/index.ts';
 import { checkSettings } from './settings.ts';
 import { readStateFile } from './state.ts';

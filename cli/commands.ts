@@ -11,7 +11,7 @@ import { fxImport } from './fx.ts';
 import { keysRotate, rotateSigningKey } from './keys.ts';
 import type { MigrationReport } from './migrate.ts';
 import { onlyFile, pricesImport } from './prices.ts';
-import { checkReachable } from './reach.ts';
+import { checkReachable } from './check-services.ts';
 import { retentionRun } from './retention.ts';
 import { startServices, type Services, type StartOptions } from './services/index.ts';
 import { isDeployed } from './services/roster.ts';
