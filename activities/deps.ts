@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { UnpricedRule } from '../db/billing/prices/prices.ts';
-import type { KeyRing } from '../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../db/key-ring.ts';
 import type { Databases } from '../db/databases.ts';
 import type { CancelBus } from '../db/streams/cancel-bus.ts';
 import type { Emitter } from '../domain/streams/emitter.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { createIdentity } from '../domain/identity/callers/identity.ts';
-import type { KeyRing } from '../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../db/key-ring.ts';
 import { connectDatabases, whenDatabaseAnswers } from '../db/orm.ts';
 import type { Databases } from '../db/databases.ts';
 import { createPublisher } from '../db/streams/publisher.ts';

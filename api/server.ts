@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { parseKeyRing } from '../db/identity/keys/key-ring.ts';
+import { parseKeyRing } from '../db/key-ring.ts';
 import { environmentOrExit, parseTogether } from '../ports/config/environment.ts';
 import { loadModelRegistry } from '../ports/models/models.ts';
 import { startTracing, type Tracing } from '../ports/telemetry/tracing.ts';

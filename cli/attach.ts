@@ -1,9 +1,9 @@
-import { keyVariables } from '../db/identity/keys/key-ring.ts';
+import { keyVariables } from '../db/key-ring.ts';
 import { withDatabases, type Attached } from './databases.ts';
 import { deploymentFile, prepareDeployment } from './deployment.ts';
 import { stateDirOf, type CliEnv } from './env.ts';
 import { refuseForeignDatabase } from './foreign-database.ts';
-import { checkReachable } from './reach.ts';
+import { checkReachable } from './check-services.ts';
 import { findRunningServices, startServices } from './services/index.ts';
 import { checkSettings } from './settings.ts';
 import { readStateFile } from './state.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { KeyRing } from '../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../db/key-ring.ts';
 import { hashPassword } from '../db/identity/factors/passwords.ts';
 import { newServiceKeyPlaintext } from '../db/identity/keys/service-key-format.ts';
 import { newId } from '../db/ids.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { parseKeyRing, type KeyRing } from '../db/identity/keys/key-ring.ts';
+import { parseKeyRing, type KeyRing } from '../db/key-ring.ts';
 import { connectDatabases } from '../db/orm.ts';
 import type { Databases } from '../db/databases.ts';
 import type { CliEnv } from './env.ts';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { pino } from 'pino';
-import { keyVariables, parseKeyRing } from '../db/identity/keys/key-ring.ts';
+import { keyVariables, parseKeyRing } from '../db/key-ring.ts';
 import { refuseOtherKeks } from '../db/tenancy/keys/deployment-fit.ts';
-import { OtherKeksError, refuseOtherKeksOf } from '../db/tenancy/keys/envelope.ts';
+import { OtherKeksError, refuseOtherKeksOf } from '../db/envelope.ts';
 import type { CliEnv } from './env.ts';
 import { withDatabases } from './databases.ts';
 import { canMakeRoles, migrate, migrateAsOwner, type MigrationReport } from './migrate.ts';

@@ -1,4 +1,5 @@
-import { OtherKeksError } from '../db/tenancy/keys/envelope.ts';
+import { OtherKeksError } from '../db/envelope.ts';
+import { replaceSigningKey } from '../domain/identity/keys/signing-key-rotation.ts';
 import { rotateKeys } from '../domain/tenancy/rotate-keys.ts';
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';
@@ -30,4 +31,12 @@ function lackedKey(error: unknown): never {
     throw new SetupError(`${error.message} Name it after the newest one, and run this again.`);
   }
   throw error;
+}
+
+/** `longhaul keys rotate --signing`: a new key signs access tokens from now on; tokens signed by the old one remain valid until they expire. */
+export async function rotateSigningKey({ env, log }: Command): Promise<void> {
+  await withDeployment({ env, log }, async ({ db, keys }) => {
+    const kid = await replaceSigningKey(db, keys);
+    log(`Every process will sign access tokens with ${kid} within two minutes.`);
+  });
 }

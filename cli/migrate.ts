@@ -6,7 +6,7 @@ import { applyDefinerFunctions } from '../db/migrations/apply-functions.ts';
 import { migrations } from '../db/migrations/index.ts';
 import { ormOptions } from '../db/mikro-orm.config.ts';
 import { createDialect } from '../db/postgres/pg-dialect.ts';
-import { dataKeySamples, type StoredKey } from '../db/tenancy/keys/envelope.ts';
+import { dataKeySamples, type StoredKey } from '../db/envelope.ts';
 import { databaseRoles, type LoginRole, loginRoles } from '../db/roles.ts';
 import { SetupError } from './setup-error.ts';
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { parseApiEnv } from '../api/env.ts';
-import { keyRingVariables, keyVariables, parseKeyRing, randomKeyRing } from '../db/identity/keys/key-ring.ts';
+import { keyRingVariables, keyVariables, parseKeyRing, randomKeyRing } from '../db/key-ring.ts';
 import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/config/environment.ts';
 import { parseWorkerEnv } from '../workers/env.ts';
 import type { CliEnv } from './env.ts';

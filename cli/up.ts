@@ -10,7 +10,7 @@ import { root, stateDirOf, type CliEnv } from './env.ts';
 import { fillRates } from './fx.ts';
 import { fillPrices } from './prices.ts';
 import { superviseProcesses, type ProcessSpec } from './processes.ts';
-import { checkReachable } from './reach.ts';
+import { checkReachable } from './check-services.ts';
 import { startServices } from './services/index.ts';
 import { checkSettings } from './settings.ts';
 import { readStateFile, StateBusyError } from './state.ts';

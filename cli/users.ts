@@ -1,5 +1,5 @@
 import { findLogin } from '../db/identity/lookup/credential-lookup.ts';
-import type { KeyRing } from '../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../db/key-ring.ts';
 import { normalizeEmail } from '../db/identity/people/people.ts';
 import { resetFactor } from '../domain/identity/factors/reset-factor.ts';
 import { newId } from '../db/ids.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from './caller.ts';
+import type { Actor, Caller } from './caller.ts';
 
 /** The creator of a row, as views name it. */
 export interface ActorRef {
@@ -23,4 +23,10 @@ export function creatorOf(actor: Actor): ActorRef {
     default:
       return actor.kind satisfies never;
   }
+}
+
+/** Returns the uploader. A credential that works for no user is identified by its own id, so that it finds its uploads again. */
+export function uploaderOf(caller: Caller): ActorRef {
+  if (caller.userId !== null) return { kind: 'user', id: caller.userId };
+  return { kind: caller.kind === 'service_key' ? 'service_key' : 'system', id: caller.principalId };
 }

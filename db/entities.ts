@@ -91,7 +91,7 @@ import { DataKey } from './tenancy/keys/data-key.entity.ts';
 import { Invitation } from './tenancy/people/invitation.entity.ts';
 import { OrganizationSettings } from './tenancy/organizations/organization-settings.entity.ts';
 import { Organization } from './tenancy/organizations/organization.entity.ts';
-import { User } from './tenancy/people/user.entity.ts';
+import { User } from './identity/people/user.entity.ts';
 import { WorkspaceGrant } from './tenancy/workspaces/workspace-grant.entity.ts';
 import { Workspace } from './tenancy/workspaces/workspace.entity.ts';
 import { ToolkitRevision } from './toolkits/toolkit-revision.entity.ts';

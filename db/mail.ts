@@ -4,7 +4,7 @@ import type { DeliveryResult } from '../workflows/contracts/upkeep/delivery.ts';
 import type { MailRequest } from '../workflows/contracts/upkeep/mail.ts';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import { workflowIds } from '../workflows/contracts/queues.ts';
-import type { KeyRing } from './identity/keys/key-ring.ts';
+import type { KeyRing } from './key-ring.ts';
 import { mailToken, tokenHash } from './identity/factors/opaque-tokens.ts';
 import { newId } from './ids.ts';
 import { addOutbox } from './outbox.ts';

@@ -4,7 +4,7 @@ import { authorizationBinding, connectionBinding } from './mcp/grant.ts';
 import { secretBinding } from './secrets/secret-binding.ts';
 import { channelBinding, channelMessageBinding } from './channels/channel-binding.ts';
 import { endpointBinding } from './webhooks/endpoint-binding.ts';
-import type { Binding, SealedTable } from './tenancy/keys/envelope.ts';
+import type { Binding, SealedTable } from './envelope.ts';
 
 /** A row with an envelope: its primary key, and the values its binding is made of. */
 export interface SealedRow {

@@ -8,7 +8,7 @@ import {
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
-import type { KeyList } from '../db/identity/keys/key-ring.ts';
+import type { KeyList } from '../db/key-ring.ts';
 import { tenantHeader } from '../workflows/contracts/queues.ts';
 import { openConnection, type TemporalAddress } from './connection.ts';
 

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import type { KeyList, NamedKey } from '../db/identity/keys/key-ring.ts';
+import type { KeyList, NamedKey } from '../db/key-ring.ts';
 import { originText, parseOrigin, type TraceOrigin } from '../ports/telemetry/origin.ts';
 
 /** The tenant of a workflow. Set by `temporal/start`, signed, and verified before each activity runs. */

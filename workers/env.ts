@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { parseKeyRing, type KeyRing } from '../db/identity/keys/key-ring.ts';
+import { parseKeyRing, type KeyRing } from '../db/key-ring.ts';
 import { anchorPathOf } from '../ports/storage/anchor-file.ts';
 import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/config/environment.ts';
 import { checkGitHub } from '../ports/github/settings.ts';

@@ -2,7 +2,7 @@ import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import type { AnsweredMessage } from '../../db/channels/answered.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
-import { open } from '../../db/tenancy/keys/envelope.ts';
+import { open } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ServiceDeps } from '../../ports/channels/service.ts';
 import { deadlineIn } from '../../ports/deadline.ts';

@@ -1,5 +1,5 @@
 import { findLogin } from '../../db/identity/lookup/credential-lookup.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { mailToken, tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { openReset } from '../../domain/identity/factors/mail-tokens.ts';
 import { tokenState } from '../../db/identity/factors/token-state.ts';

@@ -10,7 +10,7 @@ import {
   type LiveWork,
   type WorkPage,
 } from '../../db/knowledge/runs/live-work.ts';
-import { workflowOfRun } from '../../db/knowledge/runs/runs.ts';
+import { workflowOfRun } from '../../workflows/contracts/knowledge/runs.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { resumeEvaluation } from '../../domain/evaluations/lifecycle.ts';

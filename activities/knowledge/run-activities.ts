@@ -1,11 +1,11 @@
 import { cancellationSignal } from '@temporalio/activity';
-import type { KnowledgeRun, KnowledgeRunKind } from '../../db/knowledge/runs/knowledge-run.entity.ts';
+import type { KnowledgeRun } from '../../db/knowledge/runs/knowledge-run.entity.ts';
+import type { KnowledgeRunKind, KnowledgeRunActivities, KnowledgeRunStep } from '../../workflows/contracts/knowledge/runs.ts';
 import type { RunError } from '../../db/knowledge/runs/write-runs.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { endGivenUp, endRun, lockRunForBatch, lockWorkingRun, pauseRun } from '../../domain/knowledge/runs/run-batches.ts';
 import { EmbeddingError } from '../../ports/embeddings/errors.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { KnowledgeRunActivities, KnowledgeRunStep } from '../../workflows/contracts/knowledge/runs.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { inTemporalsWords } from './index-activities.ts';

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { sweepLoginFailures } from '../../domain/identity/factors/login-failure-retention.ts';
 import { rotateSigningKeys } from '../../domain/identity/keys/signing-key-rotation.ts';
 import { identityUpkeep } from '../../domain/identity/sessions/upkeep.ts';

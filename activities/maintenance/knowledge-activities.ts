@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
-import { dropUnusedEmbeddings } from '../../domain/knowledge/items/sweep-embeddings.ts';
+import { dropUnusedEmbeddings } from '../../domain/knowledge/items/embed-texts.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import { sweepAll } from './sweep-all.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findConnection, readGrant, type McpConnectionRow, type McpPrincipal } from '../../db/mcp/connection-queries.ts';
 import type { McpGrant } from '../../db/mcp/grant.ts';
 import { isStillThere, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { dropRefreshLease, refuseGrant, storeRefreshed, takeRefreshLease } from '../../domain/mcp/refresh.ts';
 import type { Egress, EgressPolicy } from '../../ports/egress/egress.ts';

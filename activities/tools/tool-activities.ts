@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { askAgain, requireApproval } from '../../domain/approvals/require-approval.ts';
+import { askAgain, requireApproval } from '../../domain/runs/calls/require-approval.ts';
 import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
 import { stoodStill } from '../../db/runs/steps/retries.ts';

@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import type { Egress } from '../../ports/egress/egress.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { SchemasByTenant } from '../../ports/json/schema.ts';

@@ -10,7 +10,7 @@ import { wakeBackfills } from '../../db/schedules/wake-backfills.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
 import { noteOverdue } from '../../domain/schedules/missed.ts';
 import { storeCompiled, syncAgain } from '../../domain/triggers/sync.ts';
-import { restartLostFanOuts } from '../../domain/events/upkeep.ts';
+import { restartLostFanOuts } from '../../domain/events/fan-out.ts';
 import { findLostReplies, wakeLostReply } from '../../domain/channels/state.ts';
 import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';
 import { wakeOverdue } from '../../domain/webhooks/groups.ts';

@@ -1,4 +1,5 @@
-import { seeAttachment, uploaderOf } from '../../db/attachments/attachments.ts';
+import { seeAttachment } from '../../db/attachments/attachments.ts';
+import { uploaderOf } from '../../db/actor-ref.ts';
 import { insertAttachment } from '../../domain/attachments/attachments.ts';
 import { openReadOnly } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';

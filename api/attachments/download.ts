@@ -1,7 +1,7 @@
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AttachmentRow } from '../../db/attachments/attachments.ts';
-import { refuseNotReady } from '../../domain/attachments/refusals.ts';
+import { refuseNotReady } from '../../domain/attachments/usable-attachment.ts';
 import type { Storage } from '../../ports/storage/storage.ts';
 import { readRange } from '../http/reply/byte-range.ts';
 import { etagOf, isNotModified } from '../http/reply/etag.ts';

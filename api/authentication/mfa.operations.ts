@@ -1,5 +1,5 @@
 import { newTotpSecret, otpauthUri } from '../../db/identity/factors/totp.ts';
-import { readUser } from '../../db/tenancy/people/users.ts';
+import { readUser } from '../../db/identity/people/users.ts';
 import { confirmFactor, removeOwnFactor, renewRecoveryCodes, storeFactor } from '../../domain/identity/factors/factors.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { TokenView } from '../http/views/login-view.ts';

@@ -2,7 +2,7 @@ import type { Caller } from '../../db/caller.ts';
 import { truncateAddress } from '../../db/identity/people/addresses.ts';
 import type { LoginFailureReason } from '../../db/identity/factors/login-failures.ts';
 import { accountHash } from '../../db/identity/factors/opaque-tokens.ts';
-import { readUser } from '../../db/tenancy/people/users.ts';
+import { readUser } from '../../db/identity/people/users.ts';
 import { recordLoginFailure } from '../../domain/identity/factors/sign-in.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { SessionGrant } from '../http/views/login-view.ts';

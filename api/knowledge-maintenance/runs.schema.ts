@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { knowledgeRunKinds, knowledgeRunStatuses } from '../../db/knowledge/runs/knowledge-run.entity.ts';
+import { knowledgeRunStatuses } from '../../db/knowledge/runs/knowledge-run.entity.ts';
+import { knowledgeRunKinds } from '../../workflows/contracts/knowledge/runs.ts';
 import type { RunRow } from '../../db/knowledge/runs/runs.ts';
 import { money } from '../../db/money.ts';
 import { iso } from '../../db/sql.ts';

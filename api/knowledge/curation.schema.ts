@@ -1,8 +1,7 @@
 import Type from 'typebox';
 import type { CurationResult } from '../../domain/knowledge/items/curation.ts';
 import { maxCuratedItems } from '../../domain/knowledge/items/curation.ts';
-import { knowledgeItemKinds, knowledgeOrigins } from '../../db/knowledge/items/knowledge-item.entity.ts';
-import { curationStates } from '../../db/skills/skill.entity.ts';
+import { knowledgeItemKinds, knowledgeOrigins, curationStates } from '../../workflows/contracts/knowledge/curation.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 
 const curation = {

@@ -1,14 +1,8 @@
 import Type, { type Static } from 'typebox';
 import type { ItemChunkRow, ItemRow, ItemVersionRow } from '../../db/knowledge/items/items.ts';
-import {
-  knowledgeEvidenceKinds,
-  knowledgeIndexStates,
-  knowledgeItemKinds,
-  knowledgeOrigins,
-  knowledgeTrusts,
-} from '../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeEvidenceKinds, knowledgeIndexStates, knowledgeTrusts } from '../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeItemKinds, knowledgeOrigins, curationStates } from '../../workflows/contracts/knowledge/curation.ts';
 import { knowledgeSubjectKinds } from '../../db/knowledge/bases/knowledge-base.entity.ts';
-import { curationStates } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
 import { onDuplicates } from '../../domain/knowledge/items/create-items.ts';
 import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { knowledgeTrusts } from '../../db/knowledge/items/knowledge-item.entity.ts';
-import { curationStates } from '../../db/skills/skill.entity.ts';
+import { curationStates } from '../../workflows/contracts/knowledge/curation.ts';
 import { iso } from '../../db/sql.ts';
 import { searchModes } from '../../domain/knowledge/search/fusion.ts';
 import type { SearchHit, SearchResult } from '../../domain/knowledge/search/search.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { knowledgeItemKinds } from '../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeItemKinds } from '../../workflows/contracts/knowledge/curation.ts';
 import { knowledgeSourceKinds, knowledgeSourceStates } from '../../db/knowledge/sources/knowledge-source.entity.ts';
 import type { SourceRow } from '../../db/knowledge/sources/sources.ts';
 import { iso } from '../../db/sql.ts';

@@ -8,7 +8,7 @@ import { isOpaqueToken, tokenHash } from '../../db/identity/factors/opaque-token
 import { normalizeEmail, type Person } from '../../db/identity/people/people.ts';
 import { findInvitation, type InvitationAnswer } from '../../db/tenancy/people/acceptance.ts';
 import { acceptInvitation, judgeInvitation, noInvitation } from '../../domain/tenancy/acceptance.ts';
-import { readUser } from '../../db/tenancy/people/users.ts';
+import { readUser } from '../../db/identity/people/users.ts';
 import { openFirstSession } from '../../domain/identity/sessions/sessions.ts';
 import { toLoginView, type LoginView } from '../http/views/login-view.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';

@@ -1,7 +1,7 @@
 import { noteOfRow } from '../http/operation/audit.ts';
 import { mapPage } from '../../db/page.ts';
 import { standingFor } from '../../domain/tenancy/standing.ts';
-import { listUserRows, seeUser } from '../../db/tenancy/people/users.ts';
+import { listUserRows, seeUser } from '../../db/identity/people/users.ts';
 import { createUser } from '../../domain/tenancy/new-user.ts';
 import { deactivateUser, eraseUser, lockUser, refuseLast, setActive, setFullName, setStanding } from '../../domain/tenancy/user-changes.ts';
 import { get, list, patch, post, put, remove, reply } from '../http/operation/operation.ts';

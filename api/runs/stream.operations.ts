@@ -1,6 +1,6 @@
 import { issueStreamToken } from '../../domain/identity/sessions/stream-tokens.ts';
 import { iso } from '../../db/sql.ts';
-import { initialFrameState } from '../../db/runs/read/stream-opening.ts';
+import { initialFrameState } from '../../db/runs/read/initial-frame.ts';
 import { streamProtocol } from '../../workflows/contracts/runs/frames.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, raw, reply } from '../http/operation/operation.ts';

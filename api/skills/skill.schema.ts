@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
 import type { ReferenceDocRow, SkillRow, SkillVersionRow } from '../../db/skills/skills.ts';
 import { skillDocuments } from '../../domain/skills/skill-text.ts';
-import { curationStates, skillOrigins } from '../../db/skills/skill.entity.ts';
+import { skillOrigins } from '../../db/skills/skill.entity.ts';
+import { curationStates } from '../../workflows/contracts/knowledge/curation.ts';
 import { iso } from '../../db/sql.ts';
 import { skillPathLength } from '../../ports/skills/path.ts';
 import { scopes } from '../../workflows/contracts/access.ts';

@@ -1,7 +1,7 @@
 import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
-import { uploaderOf } from '../../db/attachments/attachments.ts';
+import { uploaderOf } from '../../db/actor-ref.ts';
 import { listSkillRows, listVersionRows, readSkill } from '../../db/skills/skills.ts';
 import { requireSkill } from '../../db/skills/visible-skills.ts';
 import { curateSkill } from '../../domain/skills/curation.ts';

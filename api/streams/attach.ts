@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Caller } from '../../db/caller.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
-import { initialFrameState, type InitialFrameState } from '../../db/runs/read/stream-opening.ts';
+import { initialFrameState, type InitialFrameState } from '../../db/runs/read/initial-frame.ts';
 import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import type { Databases } from '../../db/databases.ts';
 import { fail } from '../../workflows/contracts/failure.ts';

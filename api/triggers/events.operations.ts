@@ -1,7 +1,7 @@
 import { listEventRows, readEvent, type EventFilters as Filters } from '../../db/events/events.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { isKindGlob, patternOfGlob } from '../../domain/events/kinds.ts';
+import { isKindGlob, patternOfGlob } from '../../domain/triggers/kinds.ts';
 import { publishEvent } from '../../domain/events/publish.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { runHeader, runOfHeader } from '../../workflows/contracts/runs/run-header.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { pino } from 'pino';
 import { createAlertActivities } from '../../activities/maintenance/alert-activities.ts';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { signOrganization } from '../../temporal/header.ts';
 import { makeWorld } from '../../test/db/world.ts';
 import { testDatabase } from '../../test/support/database.ts';

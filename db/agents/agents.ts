@@ -9,6 +9,7 @@ import { query } from '../query.ts';
 import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import { usableIn } from '../usable-in.ts';
 import { Agent } from './agent.entity.ts';
 import type { readRevision } from './revisions/revisions.ts';
 import { upgradeDocument } from './revisions/upgrade-document.ts';
@@ -114,4 +115,17 @@ const agentList = preparedList(
 /** Lists the agents that the caller sees, newest first. */
 export function listAgentRows(ctx: Scoped, { q, scope, is_active: isActive }: AgentFilters, page: PageRequest) {
   return agentList(ctx.em, { visible: visibleTo(ctx, Agent, 'a'), q, scope, isActive }, page);
+}
+
+/** Whether an agent may run in a workspace: one of the workspace's own, of its organization, or of the platform. */
+export async function runsInWorkspace(
+  tx: Pick<TenantTransaction, 'em'>,
+  agentId: string,
+  place: { readonly organizationId: string; readonly workspaceId: string },
+): Promise<boolean> {
+  const found = await row(
+    tx.em,
+    query.selectFrom('agents as a').where('a.id', '=', agentId).where('a.deletedAt', 'is', null).where(usableIn(place, 'a')).select('a.id'),
+  );
+  return found !== null;
 }

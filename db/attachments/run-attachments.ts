@@ -7,7 +7,8 @@ import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Attachment } from './attachment.entity.ts';
-import { linksOf, visibleAttachments } from './attachments.ts';
+import { linksOf } from './attachments.ts';
+import { visibleAttachments } from '../visible-attachments.ts';
 
 /** An attachment as inputs, messages and outputs name it. */
 export type AttachmentRef = AttachmentPart;

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import { chainOf, inChain, lockChain, tryLockChain } from './chain.ts';

@@ -1,4 +1,4 @@
-import type { Binding } from '../tenancy/keys/envelope.ts';
+import type { Binding } from '../envelope.ts';
 
 /** Binds the secrets of a channel to its row. */
 export function channelBinding(organizationId: string | null, channelId: string): Binding {

@@ -1,11 +1,11 @@
 import type { ChannelIdentity, ChannelKind, ChannelSettings } from '../../workflows/contracts/triggers/channels.ts';
 import type { Databases } from '../databases.ts';
 import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type FoundDataKey } from '../tenancy/keys/envelope.ts';
+import { open, openWith, type FoundDataKey } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { channelBinding } from './channel-binding.ts';
 import type { Channel } from './channel.entity.ts';

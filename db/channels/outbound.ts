@@ -11,7 +11,7 @@ import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelOutbound } from './channel-outbound.entity.ts';
 import type { AnsweredMessage } from './answered.ts';
-import { notedOnChannel } from './noted-on-channel.ts';
+import { notedOnChannel } from './sync.ts';
 import { openStates, selectParts } from './part-queries.ts';
 
 /** A part to be stored. */

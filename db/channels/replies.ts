@@ -79,13 +79,6 @@ export async function openReplyOf(tx: TenantTransaction, run: RunOfThread): Prom
   await wakeReply(tx, answered);
 }
 
-/** Wakes the workflow that serves the thread of a run of a channel, which has begun or waits. Does nothing for other runs, at no cost. */
-export async function wakeReplyOf(tx: TenantTransaction, run: RunOfThread): Promise<void> {
-  if (run.source !== 'channel') return;
-  const answered = await findAnswered(tx, run.id);
-  if (answered) await wakeReply(tx, answered);
-}
-
 /** Returns answers whose next try is ten minutes overdue: Temporal may have lost their workflows. Sweeper's pool. */
 export function overdueReplies(em: SqlEntityManager, limit: number): Promise<AnsweredPlace[]> {
   return rows(

@@ -3,7 +3,10 @@ import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { addOutbox } from '../outbox.ts';
 import { change } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { notedOnChannel } from './noted-on-channel.ts';
+import { query } from '../query.ts';
+
+/** An update of what a service says of a channel. It is no change of the channel: this keeps `updatedAt`, which an update would otherwise set. */
+export const notedOnChannel = query.updateTable('channels').set(({ ref }) => ({ updatedAt: ref('updatedAt') }));
 
 interface SyncedChannel {
   readonly id: string;

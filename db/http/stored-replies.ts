@@ -4,7 +4,7 @@ import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
 import type { Tables } from '../table-types.ts';
-import type { Binding } from '../tenancy/keys/envelope.ts';
+import type { Binding } from '../envelope.ts';
 
 /** Tables of the rows that the paths of operations with a key name, by parameter. */
 export const tablesOfPaths = {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
-import { open } from '../tenancy/keys/envelope.ts';
+import { open } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { connectionBinding, type McpGrant } from './grant.ts';
 

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { now } from '../expressions.ts';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { change } from '../sql.ts';
-import { seal } from '../tenancy/keys/envelope.ts';
+import { seal } from '../envelope.ts';
 import type { ToolkitScope } from '../toolkits/revisions.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { findConnection, type McpConnectionRow, type McpPrincipal } from './connection-queries.ts';
@@ -113,11 +113,4 @@ export async function clearGrant(tx: TenantTransaction, at: McpConnectionAt, err
       .where('id', '=', at.id)
       .where('rowVersion', '=', at.rowVersion),
   );
-}
-
-/** Deletes every grant of a toolkit: its server or its credentials have changed, and tokens go to their issuer only. */
-export async function forgetConnections(tx: TenantTransaction, toolkitId: string): Promise<void> {
-  const ofToolkit = query.selectFrom('mcp_connections as c').select('c.id').where('c.toolkitId', '=', toolkitId);
-  await change(tx.em, query.deleteFrom('mcp_authorizations').where('connectionId', 'in', ofToolkit));
-  await change(tx.em, query.deleteFrom('mcp_connections').where('toolkitId', '=', toolkitId));
 }

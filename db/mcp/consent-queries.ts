@@ -1,9 +1,9 @@
 import { type Selectable, sql } from 'kysely';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
 import type { Tables } from '../table-types.ts';
-import { open } from '../tenancy/keys/envelope.ts';
+import { open } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { authorizationBinding, type McpConsent } from './grant.ts';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { now } from '../expressions.ts';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
-import { seal } from '../tenancy/keys/envelope.ts';
+import { seal } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { McpConnectionRow, McpPrincipal } from './connection-queries.ts';
 import { openConsent } from './consent-queries.ts';

@@ -1,4 +1,4 @@
-import type { Binding } from '../tenancy/keys/envelope.ts';
+import type { Binding } from '../envelope.ts';
 
 /** An authorization server, as its metadata named it when consent was requested; client and tokens are sent nowhere else. */
 export interface McpIssuer {

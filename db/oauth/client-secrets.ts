@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { KeyList } from '../identity/keys/key-ring.ts';
+import type { KeyList } from '../key-ring.ts';
 import { isOpaqueToken, newOpaqueToken, tokenHash } from '../identity/factors/opaque-tokens.ts';
 import { serviceKeyHash, serviceKeyHashes } from '../identity/keys/service-key-format.ts';
 

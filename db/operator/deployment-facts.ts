@@ -1,7 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { LiveRunStatus, RunPriority, RunSource } from '../../workflows/contracts/runs/runs.ts';
-import { priorityOf } from '../runs/start/conversations.ts';
+import { priorityOf, type LiveRunStatus, type RunPriority, type RunSource } from '../../workflows/contracts/runs/runs.ts';
 import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import { outboxFacts, type OutboxFacts } from '../http/system-status.ts';

@@ -4,12 +4,6 @@ export type { ContentBlock } from '../streams/frame-parts.schema.ts';
 
 // Rows, views and frames share these shapes; the frames' schemas define them.
 
-/** Tokens and cost of a run or step, as stored in `usage_own`, `usage_subtree` and `run_steps.usage`. Money is a decimal string. */
-export type UsageTotals = FrameData<'usage'>['own_total'];
-
-/** Tokens by disjoint bucket. */
-export type TokenCounts = UsageTotals['tokens'];
-
 /** All limits of a run, capped by its revision at the start. */
 export type RunLimits = FrameData<'run.started'>['limits'];
 

@@ -18,7 +18,8 @@ import type { RunInput } from './read/run-view.ts';
 import type { RunOutput } from './run-frames.ts';
 import { subjectKinds } from './start/conversation.entity.ts';
 import type { Manifest } from './start/manifest.ts';
-import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
+import type { RunFault, RunLimits } from './run-types.ts';
+import type { UsageTotals } from '../billing/ledger/usage.ts';
 
 export const onBusyKinds = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
 export const cancelPolicies = ['interrupt', 'rollback'] as const;

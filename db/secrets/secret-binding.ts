@@ -1,4 +1,4 @@
-import type { Binding } from '../tenancy/keys/envelope.ts';
+import type { Binding } from '../envelope.ts';
 
 /** What a secret's value is bound to. */
 export interface SecretScope {

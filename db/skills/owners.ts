@@ -4,7 +4,7 @@ import { query } from '../query.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { usableIn } from '../usable-in.ts';
-import type { CurationState } from './skill.entity.ts';
+import type { CurationState } from '../../workflows/contracts/knowledge/curation.ts';
 import { visibleSkills } from './visible-skills.ts';
 
 type Place = Pick<RowScope, 'organizationId' | 'workspaceId'>;

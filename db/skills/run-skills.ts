@@ -1,9 +1,17 @@
 import { sql } from 'kysely';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import type { PinnedSkill } from '../runs/start/manifest.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+
+/** A skill that a run may load, with its pinned version. */
+export interface PinnedSkill {
+  readonly skill_id: string;
+  readonly version: number;
+  readonly slug: string;
+  readonly description: string;
+  readonly mode: 'on_demand' | 'always';
+}
 
 /** A pinned skill with its documents. `isOpen` is read live: a retired, deleted or inactive skill can't be loaded anywhere. */
 export type LoadableText = NonNullable<Awaited<ReturnType<typeof readLoadable>>>;

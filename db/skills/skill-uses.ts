@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import type { PinnedSkill } from '../runs/start/manifest.ts';
+import type { PinnedSkill } from './run-skills.ts';
 import { change } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 

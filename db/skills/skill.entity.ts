@@ -1,3 +1,4 @@
+import { curationStates } from '../../workflows/contracts/knowledge/curation.ts';
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
 import type { ActorRef } from '../actor-ref.ts';
@@ -6,8 +7,6 @@ import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uui
 import { index, scopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
-export const curationStates = ['pending', 'reviewed', 'promoted', 'superseded', 'retired'] as const;
-export type CurationState = (typeof curationStates)[number];
 export const skillOrigins = ['human', 'agent', 'import', 'derived'] as const;
 export type SkillOrigin = (typeof skillOrigins)[number];
 

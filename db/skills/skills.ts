@@ -10,7 +10,8 @@ import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { StoredReferenceDoc } from './reference-doc.ts';
 import { SkillUse } from './skill-use.entity.ts';
-import type { CurationState, SkillOrigin } from './skill.entity.ts';
+import type { SkillOrigin } from './skill.entity.ts';
+import type { CurationState } from '../../workflows/contracts/knowledge/curation.ts';
 import { visibleSkills } from './visible-skills.ts';
 
 /** A document as it is read; lists omit its content. */

@@ -22,3 +22,10 @@ export async function deleteToolkitRows(tx: TenantTransaction, toolkitId: string
       .where('id', '=', toolkitId),
   );
 }
+
+/** Deletes every grant of a toolkit: its server or its credentials have changed, and tokens go to their issuer only. */
+export async function deleteConnections(tx: TenantTransaction, toolkitId: string): Promise<void> {
+  const ofToolkit = query.selectFrom('mcp_connections as c').select('c.id').where('c.toolkitId', '=', toolkitId);
+  await change(tx.em, query.deleteFrom('mcp_authorizations').where('connectionId', 'in', ofToolkit));
+  await change(tx.em, query.deleteFrom('mcp_connections').where('toolkitId', '=', toolkitId));
+}

@@ -1,10 +1,10 @@
 import { now } from '../expressions.ts';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { secretBinding } from '../secrets/secret-binding.ts';
 import { change, row } from '../sql.ts';
-import { seal } from '../tenancy/keys/envelope.ts';
+import { seal } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Tool } from './tool.entity.ts';
 

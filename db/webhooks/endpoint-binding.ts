@@ -1,4 +1,4 @@
-import type { Binding } from '../tenancy/keys/envelope.ts';
+import type { Binding } from '../envelope.ts';
 
 /** Binds the secrets of an endpoint to its row. */
 export function endpointBinding(organizationId: string | null, endpointId: string): Binding {

@@ -5,7 +5,6 @@ import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
-import { usableIn } from '../usable-in.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { WebhookEndpoint } from './webhook-endpoint.entity.ts';
@@ -79,17 +78,4 @@ export async function countEndpoints(tx: Pick<TenantTransaction, 'em'>, workspac
       .select(sql<number>`count(*)::int`.as('total')),
   );
   return counted?.total ?? 0;
-}
-
-/** Whether an agent may run in a workspace: one of the workspace's own, of its organization, or of the platform. */
-export async function runsInWorkspace(
-  tx: Pick<TenantTransaction, 'em'>,
-  agentId: string,
-  place: { readonly organizationId: string; readonly workspaceId: string },
-): Promise<boolean> {
-  const found = await row(
-    tx.em,
-    query.selectFrom('agents as a').where('a.id', '=', agentId).where('a.deletedAt', 'is', null).where(usableIn(place, 'a')).select('a.id'),
-  );
-  return found !== null;
 }

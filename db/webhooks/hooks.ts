@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import type { Databases } from '../databases.ts';
 import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
-import type { KeyRing } from '../identity/keys/key-ring.ts';
+import type { KeyRing } from '../key-ring.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type FoundDataKey } from '../tenancy/keys/envelope.ts';
+import { open, openWith, type FoundDataKey } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { endpointBinding } from './endpoint-binding.ts';
 import type { Coalescing, HookMethod, ResponseMode, Verification } from './webhook-endpoint.entity.ts';

@@ -8,7 +8,7 @@ import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { requestedFrame, resolvedFrame } from '../../db/approvals/approval-frames.ts';
 import { applyAnswer, denyRepeated, readyCall } from './call-answers.ts';
-import { setGated } from '../../db/approvals/require-approval.ts';
+import { setGated } from '../../db/runs/calls/require-approval.ts';
 import { insertQuestions, type Question } from '../../db/approvals/questions.ts';
 import { readApprovedSlugs, readRejected } from '../../db/approvals/earlier-answers.ts';
 import { questionOfCall } from './question-of-call.ts';

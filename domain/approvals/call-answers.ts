@@ -6,7 +6,7 @@ import { endCall, executingFrame, resultBatch } from '../runs/calls/tool-calls.t
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ApprovalRow } from '../../db/approvals/approval-view.ts';
-import { setReady, openForClient } from '../../db/approvals/require-approval.ts';
+import { setReady, openForClient } from '../../db/runs/calls/require-approval.ts';
 import type { CallOutcome } from '../../db/runs/calls/call-rows.ts';
 
 /**

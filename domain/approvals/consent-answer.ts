@@ -1,5 +1,5 @@
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { readToolkitOfCall } from '../../db/mcp/consent-of-call.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { CheckedResolution } from '../../db/approvals/question-rows.ts';

@@ -2,7 +2,7 @@ import { agentRunSignals } from '../../workflows/contracts/runs/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { isTerminal } from '../../workflows/contracts/runs/runs.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { addOutboxAll } from '../../db/outbox.ts';
 import { readRunRow } from '../../db/runs/read/run-queries.ts';
 import { identityOf, lockRunsWithTrees, type RunState } from '../../db/runs/run-state.ts';

@@ -4,7 +4,7 @@ import { linkLocked, lockAttachments, type AttachingRun } from '../../db/attachm
 import { followedTime } from '../../db/database-clock.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { refuseNotReady, unknownAttachment } from './refusals.ts';
+import { refuseNotReady, unknownAttachment } from './usable-attachment.ts';
 
 /**
  * Looks up the attachments that the inputs of runs name, all together; the returned function yields those of the n-th run, in its order. An attachment that is

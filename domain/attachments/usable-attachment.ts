@@ -1,6 +1,6 @@
-import { findAttachment } from '../../db/attachments/attachments.ts';
-import { refuseNotReady, unknownAttachment } from './refusals.ts';
+import { findAttachment, type AttachmentRow } from '../../db/attachments/attachments.ts';
 import type { Scoped } from '../../db/scope.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
 /** An attachment whose bytes may be used: the input of `ports/storage/storage.ts readWhole`, and its metadata. */
 export interface UsableAttachment {
@@ -32,4 +32,15 @@ export async function usableAttachment(ctx: Scoped, id: string, pointer = '/atta
     sha256: found.sha256,
     storageKey: found.storageKey,
   };
+}
+
+/** 422 for an id that does not resolve, whatever the reason. */
+export function unknownAttachment(pointer: string): Error {
+  return invalid(pointer, 'reference', 'The attachment does not exist.', { kind: 'attachment' });
+}
+
+/** Throws 409 while an attachment is being scanned, and permanently when it was rejected. */
+export function refuseNotReady(state: AttachmentRow['state']): void {
+  if (state === 'ready') return;
+  throw fail('state_conflict', { reason: 'attachment_not_ready', detail: 'The attachment is not ready.', context: { state } });
 }

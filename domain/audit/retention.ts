@@ -1,8 +1,5 @@
 import { followedTime } from '../../db/database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Logger } from 'pino';
-import { setMark } from '../../db/http/system-marks.ts';
-import { sweepLoginFailures } from '../identity/factors/login-failure-retention.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 import { chainOf, lockChain } from '../../db/audit/chain.ts';
@@ -10,59 +7,14 @@ import { checkEntries, type Checking, type Report } from '../../db/audit/check-s
 import { provenPurges, logResource } from '../../db/audit/proofs.ts';
 import { writePurgeEntry } from './system-entry.ts';
 import { sealProof, type AuditKeys } from '../../db/audit/seal.ts';
-import { organizationsPastRetention, dueSeals, takeSeals, sealsBetween } from '../../db/audit/retention.ts';
-
-/** Key in `system_marks` of the time when retention last ran. */
-export const retentionMark = 'retention';
+import { dueSeals, takeSeals, sealsBetween } from '../../db/audit/retention.ts';
 
 /** A transaction deletes at most `maxSeals` seals, and stops after `maxEntries` entries. */
 const maxSeals = 2_000;
 const maxEntries = 20_000;
 
-/** What one pass deleted. */
-export interface Retained {
-  readonly organizations: number;
-  readonly auditEntries: number;
-  readonly auditSeals: number;
-  readonly loginFailures: number;
-}
-
-/**
- * Deletes audit entries past their organization's `audit_retention_days`, by complete seals from the oldest on, and failed logins by age and number. Each
- * transaction deletes some and writes one `purge` entry with counts: after a kill at any point the next pass continues. An organization whose entries can't be
- * deleted, or no longer match their seals, does not block the others; its error is thrown at the end. The platform's own chain is retained forever.
- */
-export async function runRetention(
-  db: Databases,
-  keys: AuditKeys,
-  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
-): Promise<Retained> {
-  const due = await sweep(db, organizationsPastRetention);
-  const total = { organizations: 0, auditEntries: 0, auditSeals: 0, loginFailures: 0 };
-
-  const faults: unknown[] = [];
-  for (const organizationId of due) {
-    try {
-      const purged = await purgeLog(db, keys, { organizationId, signal });
-      total.auditSeals += purged.seals;
-      total.auditEntries += purged.entries;
-      total.organizations += 1;
-    } catch (err) {
-      signal.throwIfAborted();
-      log.error({ err, organization_id: organizationId }, 'audit entries not purged');
-      faults.push(err);
-    }
-  }
-  total.loginFailures = await sweepLoginFailures(db, signal);
-  if (faults.length > 0) throw faults[0];
-
-  await sweep(db, (em) => setMark(em, retentionMark, total));
-  log.info(total, 'retention ran');
-  return total;
-}
-
 /** Deletes everything that is due from the log of one organization. */
-async function purgeLog(
+export async function purgeLog(
   db: Databases,
   keys: AuditKeys,
   { organizationId, signal }: { readonly organizationId: string; readonly signal: AbortSignal },

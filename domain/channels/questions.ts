@@ -1,6 +1,6 @@
 import { resolveApprovals } from '../approvals/resolve.ts';
 import { findWaitingRun, readOpenQuestion, type ChannelQuestion } from '../../db/channels/questions.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 const maxAnswerChars = 32_768;

@@ -1,5 +1,5 @@
 import { isListedInstallation, type BindingPlace } from '../../db/code-review/bindings/bindings.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { resolveSecret } from '../secrets/resolve-secret.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { isAppKey, pemOf, type AppCredentials } from '../../ports/github/app-key.ts';

@@ -2,7 +2,7 @@ import { runCapKey } from '../../db/billing/budgets/cap-keys.ts';
 import { closeCap } from '../../db/billing/budgets/caps.ts';
 import type { StoredAnswer } from '../../db/code-review/findings/answers.ts';
 import { openReviewCaps, type CappedReview } from '../../db/code-review/pulls/review-caps.ts';
-import { storeReviewHead } from '../../db/code-review/pulls/review-head.ts';
+import { storeReviewHead } from '../../db/code-review/pulls/pulls.ts';
 import { closeSystemStep, openSystemStep, type SystemStep } from '../../db/code-review/pulls/system-steps.ts';
 import {
   dropAnswers,

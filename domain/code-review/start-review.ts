@@ -1,3 +1,4 @@
+import { pullRequestMessage } from '../../db/code-review/bindings/wake.ts';
 import { currentRevision, takeRound, type BindingState, type PullState } from '../../db/code-review/pulls/pulls.ts';
 import { startRun, type StartedRun } from '../runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -37,6 +38,9 @@ export async function startReview(tx: TenantTransaction, { binding, pull, reques
   const playbookRevisionId = await currentRevision(tx, binding);
   const round = await takeRound(tx, pull.id, request.kind === 'review');
   const asked = { ...request, pull_number: pull.pullNumber, has_text: text !== null };
+  const { organizationId, workspaceId } = binding;
+  const place = { organizationId, workspaceId, correlationId: tx.correlationId };
+  const wake = pullRequestMessage(place, { bindingId: binding.id, pullNumber: pull.pullNumber });
   return startRun(tx, {
     ...by,
     workspaceId: binding.workspaceId,
@@ -52,7 +56,7 @@ export async function startReview(tx: TenantTransaction, { binding, pull, reques
     subject: null,
     source: 'code_review',
     onBusy: 'enqueue',
-    review: { bindingId: binding.id, pullRequestId: pull.id, round, headSha: pull.headSha, playbookRevisionId, request: asked },
+    review: { bindingId: binding.id, pullRequestId: pull.id, round, headSha: pull.headSha, playbookRevisionId, request: asked, wake },
     cause: { untrusted: true, maxEffect: request.kind === 'fix' ? 'write' : 'read' },
   });
 }

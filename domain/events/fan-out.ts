@@ -1,3 +1,5 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { resendFanOuts } from '../../db/events/upkeep.ts';
 import type { EventCause, LiveTrigger, StoredEvent } from '../../db/events/match-queries.ts';
 import {
   claimMatch,
@@ -144,4 +146,9 @@ function originOf({ id, organizationId, workspaceId, agentId }: LiveTrigger, cau
     source: 'event',
     cause: { rootEventId, eventDepth: depth + 1, untrusted, maxEffect, hops },
   };
+}
+
+/** Restarts fan-outs whose workflows Temporal may have lost; returns how many. Uses the sweeper's pool. */
+export function restartLostFanOuts(em: SqlEntityManager): Promise<number> {
+  return resendFanOuts(em);
 }

@@ -3,7 +3,7 @@ import { reserveEventKey } from '../../db/events/event-keys.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { emitEvent } from '../../db/triggers/events.ts';
-import { refuseKind } from './kinds.ts';
+import { refuseKind } from '../triggers/kinds.ts';
 
 /** An event that a caller publishes. */
 export interface PublishedEvent {

@@ -2,7 +2,7 @@ import { EventTrigger } from '../../db/events/event-trigger.entity.ts';
 import { countTriggers } from '../../db/events/triggers.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
+import { runsInWorkspace } from '../../db/agents/agents.ts';
 import { dropWaiting } from '../../db/webhooks/groups.ts';
 import type { HookTexts } from '../../db/webhooks/hooks.ts';
 import type { Coalescing } from '../../db/webhooks/webhook-endpoint.entity.ts';
@@ -10,7 +10,7 @@ import type { Templates } from '../../ports/templates/templates.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { refuseCoalescing, refuseInputTemplate, refuseTemplates } from '../webhooks/endpoint-rules.ts';
 import { refuseFilter } from './filter.ts';
-import { refuseKindGlob } from './kinds.ts';
+import { refuseKindGlob } from '../triggers/kinds.ts';
 
 /** The most event triggers of a workspace. */
 export const maxTriggers = 200;

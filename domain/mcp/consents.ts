@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import type { McpPrincipal } from '../../db/mcp/connection-queries.ts';
 import { openConnection, storeGrant, type FreshGrant, type McpConnectionAt } from '../../db/mcp/connections.ts';

@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import {
   clearGrant,
   dropLeaseOfRefresh,

@@ -1,6 +1,6 @@
 import type { Databases } from '../../db/databases.ts';
 import { forgetReplies } from '../../db/http/idempotency.ts';
-import type { KeyList } from '../../db/identity/keys/key-ring.ts';
+import type { KeyList } from '../../db/key-ring.ts';
 import { endSessionsOfClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { newClientSecret, newRegistrationToken } from '../../db/oauth/client-secrets.ts';
 import { lockClient, newClientId, type ShownClient } from '../../db/oauth/clients.ts';

@@ -1,6 +1,6 @@
 import { writeAudit } from '../../db/audit/audit.ts';
 import { revokeSession } from '../../db/identity/sessions/endings.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { notify } from '../identity/people/notices.ts';
 import { defaultLifetime, lifetimeOf } from '../identity/sessions/sessions.ts';
 import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused, type IssuedGrant, type NewGrant } from '../../db/oauth/grants.ts';

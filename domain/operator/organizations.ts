@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { newId } from '../../db/ids.ts';
 import { insertOrganization, isAddressTaken, setActive, setDeleting, setSuspended } from '../../db/operator/organizations.ts';
@@ -11,7 +11,7 @@ import { insertUser } from '../tenancy/new-user.ts';
 import { insertWorkspace } from '../tenancy/new-workspace.ts';
 import { lockOrganization } from '../tenancy/organizations.ts';
 import { requestPurge } from './purges.ts';
-import { resumeOrganization as tellResumed, stopOrganization } from './stops.ts';
+import { resumeOrganization as tellResumed, stopOrganization } from '../tenancy/stops.ts';
 
 /** Default lifetime of an invitation in the settings, in days. */
 const invitationDays = 7;

@@ -3,7 +3,7 @@ import { newId } from '../../db/ids.ts';
 import { lockDue, type PurgeRow } from '../../db/operator/purges.ts';
 import { emptyOutgoing, organizationTenant, systemActor } from '../../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../../db/tenant-transaction.ts';
-import { startPurge } from './stops.ts';
+import { startPurge } from '../tenancy/stops.ts';
 import { reopenPurge, insertPurge, type PurgeCause } from '../../db/operator/write-purges.ts';
 
 /**

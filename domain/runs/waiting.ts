@@ -1,6 +1,6 @@
 import { followedTime } from '../../db/database-clock.ts';
 import type { WaitingOn } from '../../workflows/contracts/runs/runs.ts';
-import { wakeReplyOf } from '../../db/channels/replies.ts';
+import { followRunChange } from '../run-changed.ts';
 import { iso } from '../../db/sql.ts';
 import { appendFrames, stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { FrameDraft } from '../../db/streams/frame.schema.ts';
@@ -121,7 +121,7 @@ async function write(tx: TenantTransaction, runs: readonly RunState[], settled: 
   if (written.length === 0) return;
   await writeWaits(tx, written);
   // Also when one wait follows another: a thread is asked one question after the other.
-  for (const run of written) if (run.status === 'waiting') await wakeReplyOf(tx, run);
+  for (const run of written) if (run.status === 'waiting') await followRunChange(tx, run);
 }
 
 /** Whether watchers get a frame: the state, what the run waits for, or until when, has changed. */

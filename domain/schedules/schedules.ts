@@ -6,7 +6,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { cancelBuffered, emitPaused } from '../../db/triggers/occurrences.ts';
 import type { Schedule } from '../../db/triggers/schedule.entity.ts';
 import { syncSchedule } from '../../db/triggers/write-schedules.ts';
-import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
+import { runsInWorkspace } from '../../db/agents/agents.ts';
 import { nextAfter, timetableOf } from '../../ports/schedule/plan.ts';
 import type { Templates } from '../../ports/templates/templates.ts';
 import { fail } from '../../workflows/contracts/failure.ts';

@@ -1,6 +1,6 @@
 import type { Scope } from '../../workflows/contracts/access.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
-import { open } from '../../db/tenancy/keys/envelope.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
+import { open } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { markUsed } from '../../db/secrets/write-secrets.ts';

@@ -1,7 +1,7 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { removeOne, seeForChange, type Changing } from '../../db/scope.ts';
-import { seal } from '../../db/tenancy/keys/envelope.ts';
+import { seal } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';

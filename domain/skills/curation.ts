@@ -1,7 +1,8 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Changing } from '../../db/scope.ts';
 import { lockSkills, readSuccessorState } from '../../db/skills/owners.ts';
-import type { Skill, CurationState } from '../../db/skills/skill.entity.ts';
+import type { Skill } from '../../db/skills/skill.entity.ts';
+import type { CurationState } from '../../workflows/contracts/knowledge/curation.ts';
 import { seeSkillForChange } from './skills.ts';
 
 /** The states that lead to each state. */

@@ -1,5 +1,4 @@
-import type { PinnedSkill } from '../../db/runs/start/manifest.ts';
-import { readLoadable, readPinnedSkills, type LoadableText } from '../../db/skills/run-skills.ts';
+import { type PinnedSkill, readLoadable, readPinnedSkills, type LoadableText } from '../../db/skills/run-skills.ts';
 import { lendSkillFile } from '../../db/skills/skill-files.ts';
 import { recordSkillUse, type LoadingRun } from '../../db/skills/skill-uses.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

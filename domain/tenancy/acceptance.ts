@@ -3,7 +3,7 @@ import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { callerOfPerson } from '../identity/callers/caller.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { admitsDomain } from './joining.ts';
+import { admitsDomain } from '../identity/people/email-domains.ts';
 import { rankAt } from './rank-rules.ts';
 import { writeAcceptance, isMemberAddress, type Acceptance } from '../../db/tenancy/people/write-invitations.ts';
 import type { InvitationAnswer } from '../../db/tenancy/people/acceptance.ts';

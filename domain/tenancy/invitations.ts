@@ -10,7 +10,7 @@ import {
 import { assertScopeActive } from '../../db/frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../../db/ids.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { addMail } from '../../db/mail.ts';
 import { refuseRank } from '../../db/reach.ts';
 import type { Changing } from '../../db/scope.ts';

@@ -1,6 +1,6 @@
 import { rankOf, type Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { madeBy } from '../../db/identity/people/creator.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
@@ -9,7 +9,8 @@ import type { InvitationRow, LockedInvitation } from '../../db/tenancy/people/in
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { lockCreator, creatorGone } from '../identity/people/creator.ts';
 import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
-import { admitsDomain, lockJoining, refuseDomain } from './joining.ts';
+import { lockJoining } from './joining.ts';
+import { admitsDomain, refuseDomain } from '../identity/people/email-domains.ts';
 import { workspacesOf } from '../../db/reach.ts';
 import type { Changing } from '../../db/scope.ts';
 import { setRevoked } from '../../db/tenancy/people/write-invitations.ts';

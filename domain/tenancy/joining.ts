@@ -1,5 +1,5 @@
 import { assertScopeActive } from '../../db/frozen.ts';
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { findJoining } from '../../db/tenancy/people/acceptance.ts';
 
@@ -19,17 +19,4 @@ export async function lockJoining(tx: TenantTransaction, organizationId: string)
   if (!found) throw fail('not_found');
   assertScopeActive(found.status);
   return { emailDomains: found.domains, invitationDays: found.days };
-}
-
-/** Throws 422 for a normalized address outside of the organization's domains; if none are set, any address is accepted. */
-export function refuseDomain(email: string, { emailDomains }: Pick<JoiningRules, 'emailDomains'>): void {
-  if (!admitsDomain(email, { emailDomains }))
-    throw invalid('/email', 'email_domain', 'the organization admits no addresses of this domain');
-}
-
-/** Whether a normalized address lies in the organization's domains; if none are set, any address does. */
-export function admitsDomain(email: string, { emailDomains }: Pick<JoiningRules, 'emailDomains'>): boolean {
-  if (emailDomains.length === 0) return true;
-  const domain = email.slice(email.lastIndexOf('@') + 1);
-  return emailDomains.some((allowed) => allowed.normalize('NFC').toLowerCase() === domain);
 }

@@ -1,8 +1,8 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { UserRow } from '../../db/tenancy/people/users.ts';
+import type { UserRow } from '../../db/identity/people/users.ts';
 import { writeUser, type NewUser } from '../../db/tenancy/people/new-user.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { newId } from '../../db/ids.ts';
 import { addMail } from '../../db/mail.ts';
@@ -10,7 +10,8 @@ import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import type { Changing } from '../../db/scope.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { lockCreator } from '../identity/people/creator.ts';
-import { lockJoining, refuseDomain } from './joining.ts';
+import { lockJoining } from './joining.ts';
+import { refuseDomain } from '../identity/people/email-domains.ts';
 import { refuseHigherRank } from './rank-rules.ts';
 import { refuseMisfit } from './standing.ts';
 

@@ -3,7 +3,7 @@ import { writeSystemEntry } from '../audit/system-entry.ts';
 import { setMark } from '../../db/http/system-marks.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
-import { renewDataKeys, rewrapDataKeys, sealedTables, type Keks, type SealedTable } from '../../db/tenancy/keys/envelope.ts';
+import { renewDataKeys, rewrapDataKeys, sealedTables, type Keks, type SealedTable } from '../../db/envelope.ts';
 import { resealSome, type Unopened } from '../../db/tenancy/keys/reseal.ts';
 import { openRenewal, transactionTime } from '../../db/tenancy/keys/reseal.ts';
 

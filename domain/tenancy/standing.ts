@@ -6,7 +6,7 @@ import { isUnbounded, workspacesOf } from '../../db/reach.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 import type { Standing } from '../../db/tenancy/people/user-changes.ts';
-import type { UserRow } from '../../db/tenancy/people/users.ts';
+import type { UserRow } from '../../db/identity/people/users.ts';
 import { findHomes } from '../../db/tenancy/workspaces/workspaces.ts';
 
 /** The requested standing; an omitted scope leaves scope and home as they are. */

@@ -7,7 +7,7 @@ import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { refuseOutranked, refuseUnattended } from './rank-rules.ts';
 import { endSignInsOf, eraseCredentialsOf } from '../../db/identity/sessions/endings.ts';
-import type { StoredUser, UserRow } from '../../db/tenancy/people/users.ts';
+import type { StoredUser, UserRow } from '../../db/identity/people/users.ts';
 import {
   lockOrganizationOf,
   lockOperators,

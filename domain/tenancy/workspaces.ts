@@ -9,7 +9,7 @@ import {
   type WorkspaceRow,
   type WorkspaceFields,
 } from '../../db/tenancy/workspaces/workspaces.ts';
-import { resumeWorkspace, stopWorkspace } from '../operator/stops.ts';
+import { resumeWorkspace, stopWorkspace } from './stops.ts';
 import { writeArchived, writeFields, writeRestored } from '../../db/tenancy/workspaces/write-workspace.ts';
 
 /**

@@ -1,12 +1,11 @@
 import { newId } from '../../db/ids.ts';
-import { forgetConnections } from '../../db/mcp/connections.ts';
+import { deleteConnections, deleteToolkitRows } from '../../db/toolkits/delete-toolkit.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
 import { isAimedAnew } from '../secrets/secret-aim.ts';
 import { dropOwnSecrets } from '../../db/secrets/write-secrets.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Toolkit, type ToolkitKind } from '../../db/toolkits/toolkit.entity.ts';
 import { agentsBinding } from '../../db/toolkits/toolkits.ts';
-import { deleteToolkitRows } from '../../db/toolkits/delete-toolkit.ts';
 import { toolsOfToolkit } from '../../db/tools/tools-of-toolkit.ts';
 import type { EgressPolicy } from '../../ports/egress/url.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -98,7 +97,7 @@ async function changeConfig(
   if (isAimedAnew(before, toolkit.config)) await dropOwnSecrets(tx, await toolsOfToolkit(tx, toolkit.id));
   await quarantineAll(tx, toolkit.id);
   // No token goes to another server than the one for which it was issued.
-  await forgetConnections(tx, toolkit.id);
+  await deleteConnections(tx, toolkit.id);
 }
 
 /**
@@ -113,7 +112,7 @@ export async function deleteToolkit(tx: TenantTransaction, toolkit: Toolkit): Pr
       detail: 'The active revision of an agent uses this toolkit or one of its tools.',
       context: { used_by: usedBy },
     });
-  await forgetConnections(tx, toolkit.id);
+  await deleteConnections(tx, toolkit.id);
   await dropOwnSecrets(tx, await toolsOfToolkit(tx, toolkit.id));
   await deleteToolkitRows(tx, toolkit.id);
 }

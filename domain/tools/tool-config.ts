@@ -1,7 +1,9 @@
-import { skillLoadInputSchema } from '../../db/skills/skill-load-tool.ts';
-import { knowledgeSearchInputSchema } from '../../db/knowledge/search/search-tool-schema.ts';
-import { knowledgeWriteInputSchema } from '../../db/knowledge/items/write-tool-schema.ts';
-import { skillWriteInputSchema } from '../../db/skills/skill-write-schema.ts';
+import {
+  skillLoadInputSchema,
+  knowledgeSearchInputSchema,
+  knowledgeWriteInputSchema,
+  skillWriteInputSchema,
+} from '../../db/tools/builtin-schemas.ts';
 import type { BuiltinName, HttpAuth, HttpBody, HttpMethod, HttpToolConfig, WebFetchToolConfig } from '../../db/tools/tool-config.ts';
 import { askUserInputSchema } from '../../workflows/contracts/runs/ask-user.ts';
 

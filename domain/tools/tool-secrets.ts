@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { deleteToolSecretRow, putToolSecret } from '../../db/tools/tool-secrets.ts';
 import type { Tool } from '../../db/tools/tool.entity.ts';

@@ -3,7 +3,7 @@ import type { Coalescing, HookMethod, ResponseMode, Verification } from '../../d
 import { refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
 import type { Templates } from '../../ports/templates/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { refuseKind } from '../events/kinds.ts';
+import { refuseKind } from '../triggers/kinds.ts';
 
 /** The fields of an endpoint that a caller sets. */
 export interface EndpointFields extends HookTexts {

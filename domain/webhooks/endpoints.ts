@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { open, seal } from '../../db/tenancy/keys/envelope.ts';
+import { open, seal } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { stopPending } from '../../db/webhooks/callbacks.ts';
 import { dropWaiting } from '../../db/webhooks/groups.ts';
-import { countEndpoints, runsInWorkspace } from '../../db/webhooks/endpoints.ts';
+import { countEndpoints } from '../../db/webhooks/endpoints.ts';
+import { runsInWorkspace } from '../../db/agents/agents.ts';
 import { secretsIn } from '../../db/webhooks/hooks.ts';
 import { WebhookEndpoint } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import type { EgressPolicy } from '../../ports/egress/url.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
-import { seal } from '../../db/tenancy/keys/envelope.ts';
+import { seal } from '../../db/envelope.ts';
 import { sweep } from '../../db/transaction.ts';
 import { channelBinding } from '../../db/channels/channel-binding.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';

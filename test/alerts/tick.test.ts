@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createAlertActivities } from '../../activities/maintenance/alert-activities.ts';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { AlertRule } from '../../db/alerts/alert-rule.entity.ts';
 import type { AlertRow } from '../../db/alerts/alerts.ts';

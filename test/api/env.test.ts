@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { parseApiEnv } from '../../api/env.ts';
-import { keyRingVariables, randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { keyRingVariables, randomKeyRing } from '../../db/key-ring.ts';
 import { parseWorkerEnv } from '../../workers/env.ts';
 
 const whole = {

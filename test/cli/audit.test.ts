@@ -1,6 +1,6 @@
 import { rm, truncate } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';

@@ -4,7 +4,7 @@ import { verify } from '@node-rs/argon2';
 import { bootstrap, type BootstrapAccess } from '../../cli/bootstrap.ts';
 import { callerOfKey } from '../../domain/identity/callers/caller.ts';
 import { findLogin, findServiceKey } from '../../db/identity/lookup/credential-lookup.ts';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newServiceKeyPlaintext, serviceKeyHashes } from '../../db/identity/keys/service-key-format.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';

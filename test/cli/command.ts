@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { runCommand } from '../../cli/commands.ts';
-import { keyRingVariables, type KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { keyRingVariables, type KeyRing } from '../../db/key-ring.ts';
 import { anchorFileOf, type TestDatabase } from '../support/database.ts';
 import { started } from '../support/started.ts';
 

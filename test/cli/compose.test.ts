@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { parseApiEnv } from '../../api/env.ts';
 import { checkSettings } from '../../cli/settings.ts';
 import { readDynamicConfig } from '../../cli/services/temporal.ts';
-import { keyRingVariables, randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { keyRingVariables, randomKeyRing } from '../../db/key-ring.ts';
 import { searchAttributeNames } from '../../temporal/search-attributes.ts';
 import { parseWorkerEnv } from '../../workers/env.ts';
 

@@ -15,7 +15,7 @@ const sources = [
   'cli/commands.ts',
   'cli/settings.ts',
   'cli/deployment.ts',
-  'db/identity/keys/key-ring.ts',
+  'db/key-ring.ts',
   'ports/models/models.ts',
   'ports/embeddings/registry.ts',
   'ports/config/process-settings.ts',

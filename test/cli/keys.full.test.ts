@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing, type KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { secretBinding, type SecretScope } from '../../db/secrets/secret-binding.ts';
 import { change, rows } from '../../db/sql.ts';
-import { open, seal } from '../../db/tenancy/keys/envelope.ts';
+import { open, seal } from '../../db/envelope.ts';
 import { makeWorld, type World } from '../db/world.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/temporal.ts';

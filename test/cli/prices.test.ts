@@ -6,7 +6,7 @@ import { fillRates, fxImport } from '../../cli/fx.ts';
 import { fillPrices, pricesImport } from '../../cli/prices.ts';
 import { SetupError } from '../../cli/setup-error.ts';
 import { rateInForce } from '../../db/billing/prices/fx-rates.ts';
-import { keyRingVariables, randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { keyRingVariables, randomKeyRing } from '../../db/key-ring.ts';
 import { change, rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { fullTest } from '../chaos/whole.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { environmentLines } from '../../cli/deployment.ts';
-import { checkReachable } from '../../cli/reach.ts';
+import { checkReachable } from '../../cli/check-services.ts';
 import { checkSettings } from '../../cli/settings.ts';
 import { SetupError } from '../../cli/setup-error.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { change, rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';

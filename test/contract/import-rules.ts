@@ -32,6 +32,8 @@ export const importRules: readonly ImportRule[] = [
       'db/http/',
       'db/identity/',
       'db/tenancy/',
+      'db/envelope.ts',
+      'db/key-ring.ts',
       'db/faults.ts',
       'db/sql.ts',
       'db/caller.ts',

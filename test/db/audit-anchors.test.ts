@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createAnchor } from '../../activities/maintenance/anchor.ts';
 import { checkAnchored } from '../../domain/audit/anchored.ts';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { openPurge } from '../../domain/operator/purge-steps.ts';
 import { sweep } from '../../db/transaction.ts';

@@ -5,7 +5,7 @@ import { entryForm, entryMac, sealedColumns, sealKinds, sealMac, type SealedEntr
 import type { AuditFault } from '../../db/audit/check-seal.ts';
 import { auditChains } from '../../db/audit/chain.ts';
 import { verifyChain } from '../../domain/audit/verify.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { Condition } from '../../db/condition.ts';
 import { newId } from '../../db/ids.ts';
 import { query } from '../../db/query.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { listAuditRows, type AuditFilters } from '../../db/audit/entries.ts';
 import type { Caller } from '../../db/caller.ts';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { openTransaction, systemActor, sweep, tenantOf } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
-import { runRetention } from '../../domain/audit/retention.ts';
+import { runRetention } from '../../domain/retention.ts';
 import { callerOf } from '../support/caller.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { withAdmin } from '../support/template.ts';

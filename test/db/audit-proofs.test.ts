@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { runRetention } from '../../domain/audit/retention.ts';
+import { runRetention } from '../../domain/retention.ts';
 import { verifyChain } from '../../domain/audit/verify.ts';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change, row } from '../../db/sql.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { retentionMark, runRetention } from '../../domain/audit/retention.ts';
+import { retentionMark, runRetention } from '../../domain/retention.ts';
 import { maxFailures } from '../../domain/identity/factors/login-failure-retention.ts';
 import { markAt } from '../../db/http/system-status.ts';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';

@@ -5,7 +5,7 @@ import { sealMark } from '../../domain/audit/seal-all.ts';
 import { auditChains } from '../../db/audit/chain.ts';
 import { verifyChain } from '../../domain/audit/verify.ts';
 import { markAt } from '../../db/http/system-status.ts';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';

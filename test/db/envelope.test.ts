@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
-import { type Binding, keyIdOf, type Keks, open, rewrapDataKeys, seal } from '../../db/tenancy/keys/envelope.ts';
+import { type Binding, keyIdOf, type Keks, open, rewrapDataKeys, seal } from '../../db/envelope.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';
 

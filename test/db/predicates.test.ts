@@ -7,7 +7,7 @@ import { readRunRow } from '../../db/runs/read/run-queries.ts';
 import { resolveStart } from '../../domain/runs/start/start-target.ts';
 import { emptyOutgoing, sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';
-import { readUser } from '../../db/tenancy/people/users.ts';
+import { readUser } from '../../db/identity/people/users.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { callerOf } from '../support/caller.ts';

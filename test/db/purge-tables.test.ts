@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { deleteSome, firstLeft, tablesOfOrganization, tablesOfWorkspace, type Deleted } from '../../db/operator/purge-tables.ts';
 import { rehouse } from '../../domain/operator/purge-workspace.ts';
 import { sweep } from '../../db/transaction.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { storedReplyBinding } from '../../db/http/stored-replies.ts';
-import { randomKeyRing, type KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import { createSigningKeys } from '../../domain/identity/keys/signing-keys.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { authorizationBinding, connectionBinding } from '../../db/mcp/grant.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row, rows } from '../../db/sql.ts';
-import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/tenancy/keys/envelope.ts';
+import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/envelope.ts';
 import { rotateKeys } from '../../domain/tenancy/rotate-keys.ts';
 import { sealedColumns } from '../../db/sealed-columns.ts';
 import { channelBinding, channelMessageBinding } from '../../db/channels/channel-binding.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { eraseOldOccurrences } from '../../domain/schedules/retention.ts';
+import { eraseOldOccurrences } from '../../domain/retention.ts';
 import { newId } from '../../db/ids.ts';
 import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { change, rows } from '../../db/sql.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { emptyOutgoing, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import type { NamingRow } from '../../db/secrets/nearest-secret.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row } from '../../db/sql.ts';
-import { seal } from '../../db/tenancy/keys/envelope.ts';
+import { seal } from '../../db/envelope.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';

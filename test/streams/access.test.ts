@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { lostAccess, type RightHolder } from '../../db/streams/access.ts';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';

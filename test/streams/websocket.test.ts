@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ClientOptions, WebSocket } from 'ws';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { issueStreamToken } from '../../domain/identity/sessions/stream-tokens.ts';
 import { newId } from '../../db/ids.ts';
 import { parseFrame, type RunIdentity } from '../../db/streams/frame-text.ts';

@@ -9,7 +9,7 @@ import { parseApiEnv } from '../../api/env.ts';
 import type { Deps } from '../../api/http/operation/deps.ts';
 import { openDependencies } from '../../api/dependencies.ts';
 import type { Egress } from '../../ports/egress/egress.ts';
-import { randomKeyRing, type KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import type { Databases } from '../../db/databases.ts';
 import { oddAuditTimes } from './audit-times.ts';
 import { testDatabase, type TestDatabase } from './database.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { builtProcess } from '../../cli/build-processes.ts';
 import { freePort as freePortBut } from '../../cli/services/ports.ts';
-import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import type { Databases } from '../../db/databases.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { storageDirOf } from './api.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { randomKeyRing, type KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import { connectTemporal, isTemporalUnavailable, type Temporal } from '../../temporal/client.ts';
 import { addSearchAttributes, searchAttributeNames } from '../../temporal/search-attributes.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../../db/ids.ts';
-import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../db/key-ring.ts';
 import { hashPassword } from '../../db/identity/factors/passwords.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../db/identity/keys/service-key-format.ts';
 import { createSessionTokens, type SessionTokens } from '../../domain/identity/sessions/session-tokens.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { createDeliveryActivities } from '../../activities/delivery/send-mail.ts';
-import { randomKeyRing, type KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { addMail, type QueuedMail } from '../../db/mail.ts';
 import { change, row } from '../../db/sql.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { newId } from '../../db/ids.ts';
 import { sweepOutbox } from '../../db/outbox-sending.ts';

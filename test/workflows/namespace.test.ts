@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { connectTemporal, type Temporal } from '../../temporal/client.ts';
 import { sendMessage } from '../../temporal/messages.ts';
 import { completeNamespace, keepNamespace } from '../../temporal/namespace.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { keyRingVariables, randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { keyRingVariables, randomKeyRing } from '../../db/key-ring.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { withAdmin } from '../support/template.ts';

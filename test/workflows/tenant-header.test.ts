@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../db/key-ring.ts';
 import { signTenantHeader, verifyTenantHeader } from '../../temporal/header.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { callsTurn, fakeRuns, readCall } from '../fakes/run-activities.ts';

@@ -1,4 +1,5 @@
-import { knowledgeItemKinds, type KnowledgeFact } from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import type { KnowledgeFact } from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeItemKinds } from '../../../workflows/contracts/knowledge/curation.ts';
 import { writeItem, type ItemWish, type WrittenItem } from '../../../domain/knowledge/items/write-item.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';

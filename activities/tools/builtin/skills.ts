@@ -1,6 +1,5 @@
-import type { PinnedSkill } from '../../../db/runs/start/manifest.ts';
+import type { PinnedSkill, LoadableText } from '../../../db/skills/run-skills.ts';
 import type { StoredReferenceDoc } from '../../../db/skills/reference-doc.ts';
-import type { LoadableText } from '../../../db/skills/run-skills.ts';
 import { lendFile, loadPinnedSkill } from '../../../domain/skills/load-skill.ts';
 import { writeAgentSkill } from '../../../domain/skills/write-skill.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';

@@ -1,4 +1,4 @@
-import { requireApproval } from '../../../domain/approvals/require-approval.ts';
+import { requireApproval } from '../../../domain/runs/calls/require-approval.ts';
 import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../../db/runs/calls/call-state.ts';
 import { cancelledEnd } from '../../../domain/runs/end/close-run.ts';
 import { leaveChild, settleChild } from '../../../domain/runs/children/settle-child.ts';

@@ -1,7 +1,7 @@
 import type { IdempotencyRow, StoredReply } from '../../../db/http/idempotency.ts';
 import { storedReplyBinding } from '../../../db/http/stored-replies.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
-import { keyIdOf, open, seal } from '../../../db/tenancy/keys/envelope.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
+import { keyIdOf, open, seal } from '../../../db/envelope.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { Rendered } from '../reply/render.ts';
 

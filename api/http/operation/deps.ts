@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Identity } from '../../../domain/identity/callers/identity.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import type { Databases } from '../../../db/databases.ts';
 import type { Outgoing } from '../../../db/tenant-transaction.ts';
 import type { Egress } from '../../../ports/egress/egress.ts';

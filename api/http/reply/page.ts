@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import Type, { type TObject } from 'typebox';
 import type { Caller } from '../../../db/caller.ts';
-import type { KeyList } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyList } from '../../../db/key-ring.ts';
 import type { Page, PageRequest } from '../../../db/page.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';

@@ -1,10 +1,6 @@
 import Type, { type Static } from 'typebox';
+import { curationStates, knowledgeItemKinds, knowledgeOrigins } from '../../../workflows/contracts/knowledge/curation.ts';
 import { closed, idOf, listOf, oneOf, text, Timestamp } from '../input/schema.ts';
-
-// Those of the entities, which nothing here may load; the search takes what it parses as theirs.
-const knowledgeItemKinds = ['document', 'fact', 'preference', 'procedure', 'event', 'qa', 'summary'] as const;
-const knowledgeOrigins = ['human', 'agent', 'import', 'derived'] as const;
-const curationStates = ['pending', 'reviewed', 'promoted', 'superseded', 'retired'] as const;
 
 const maxFilterValues = 50;
 

@@ -3,7 +3,7 @@ import type { LoginChallenge } from '../../../db/identity/factors/challenges.ts'
 import type { IssuedRefresh } from '../../../db/identity/sessions/sessions.ts';
 import { accessTokenLifeS } from '../../../domain/identity/sessions/session-tokens.ts';
 import { iso } from '../../../db/sql.ts';
-import type { UserRow } from '../../../db/tenancy/people/users.ts';
+import type { UserRow } from '../../../db/identity/people/users.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 import { toUserView, UserView } from './user-view.ts';
 

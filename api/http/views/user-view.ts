@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { iso } from '../../../db/sql.ts';
-import type { UserRow } from '../../../db/tenancy/people/users.ts';
+import type { UserRow } from '../../../db/identity/people/users.ts';
 import { roles, scopes } from '../../../workflows/contracts/access.ts';
 import { closed, Email, idOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 

@@ -17,9 +17,7 @@ import type {
 } from '../revisions/revision-document.ts';
 import { narrowedLimits } from '../revisions/revision-limits.ts';
 import { dialectOf, unknownDialect } from '../../../workflows/contracts/tools/schema-dialect.ts';
-import { knowledgeSearchTool } from './knowledge-search-tool.ts';
-import { knowledgeWriteTool } from './knowledge-write-tool.ts';
-import { skillLoadTool } from '../../skills/skill-load-tool.ts';
+import { knowledgeSearchTool, knowledgeWriteTool, skillLoadTool } from './own-tools.ts';
 
 /** What the deployment knows of a model; the registry's entries have this shape. */
 export interface EffectiveModel {

@@ -1,6 +1,6 @@
 import { type Expression, sql } from 'kysely';
 import { rankOf, type Scope } from '../../../workflows/contracts/access.ts';
-import type { CurationState } from '../../skills/skill.entity.ts';
+import type { CurationState } from '../../../workflows/contracts/knowledge/curation.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';

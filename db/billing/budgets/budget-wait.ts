@@ -4,7 +4,7 @@ import { agentRunSignals } from '../../../workflows/contracts/runs/agent-run.ts'
 import { workflowIds } from '../../../workflows/contracts/queues.ts';
 import { addOutboxAll } from '../../outbox.ts';
 import { newId } from '../../ids.ts';
-import { workflowOfRun } from '../../knowledge/runs/runs.ts';
+import { workflowOfRun } from '../../../workflows/contracts/knowledge/runs.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';

@@ -6,8 +6,7 @@ import { insertEntry } from './insert-entry.ts';
 import { shareLedger } from './ledger-lock.ts';
 import type { PinnedPrice } from '../prices/prices.ts';
 import { addToRollup } from './rollups.ts';
-import type { TokenCounts } from '../../runs/run-types.ts';
-import { costOf } from './usage.ts';
+import { costOf, type TokenCounts } from './usage.ts';
 
 /** One answered call of an embedding model, and its purpose: work on a base, a search or an evaluation. */
 export interface EmbeddingUsage {

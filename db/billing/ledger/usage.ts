@@ -1,6 +1,6 @@
 import { Decimal } from 'decimal.js';
 import { newId } from '../../ids.ts';
-import type { TokenCounts, UsageTotals } from '../../runs/run-types.ts';
+import type { FrameData } from '../../streams/frame.schema.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { settleBudgets } from '../budgets/budget-crossing.ts';
 import { callKey } from './call-key.ts';
@@ -10,6 +10,12 @@ import { money } from '../../money.ts';
 import type { PinnedPrice, PriceBucket } from '../prices/prices.ts';
 import { addToRollup } from './rollups.ts';
 import type { BudgetState } from './settle.ts';
+
+/** Tokens and cost of a run or step, as stored in `usage_own`, `usage_subtree` and `run_steps.usage`. Money is a decimal string. */
+export type UsageTotals = FrameData<'usage'>['own_total'];
+
+/** Tokens by disjoint bucket. */
+export type TokenCounts = UsageTotals['tokens'];
 
 /** The source of a call, for the ledger. */
 export interface UsageSource {

@@ -251,3 +251,12 @@ export async function currentRevision(tx: Tx, { reviewConfig, ...place }: Omit<B
   if (!found) throw new Error('the deployment has no default playbook');
   return found.activeRevisionId;
 }
+
+const storingHead = prepared(({ runId, headSha }: ParametersOf<{ readonly runId: string; readonly headSha: string }>) =>
+  query.updateTable('runs').set({ reviewHeadSha: headSha, updatedAt: now }).where('id', '=', runId),
+);
+
+/** Stores the head that a run reviews. */
+export async function storeReviewHead(tx: Pick<TenantTransaction, 'em'>, runId: string, headSha: string): Promise<void> {
+  await change(tx.em, storingHead({ runId, headSha }));
+}

@@ -3,7 +3,7 @@ import { newId } from '../../ids.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
-import { hasFactor } from '../../tenancy/people/users.ts';
+import { hasFactor } from '../people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** Minutes in which a sign-in may be completed, and how many codes may be tried. */

@@ -3,7 +3,7 @@ import { now } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
-import { hasFactor } from '../../tenancy/people/users.ts';
+import { hasFactor } from '../people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** The credential of a signed-in user, with what a new password is checked against. */

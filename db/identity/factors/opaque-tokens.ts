@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import type { KeyRing, NamedKey } from '../keys/key-ring.ts';
+import type { KeyRing, NamedKey } from '../../key-ring.ts';
 
 const prefixes = {
   refresh: 'lh_rt_',

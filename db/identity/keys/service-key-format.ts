@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, randomInt, type KeyObject } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { KeyList, NamedKey } from './key-ring.ts';
+import type { KeyList, NamedKey } from '../../key-ring.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const keyPrefix = 'lh_sk_';

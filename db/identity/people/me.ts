@@ -4,7 +4,7 @@ import type { Condition } from '../../condition.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
-import { hasFactor, personOf, userColumns, userColumnsOfU, type UserRow } from '../../tenancy/people/users.ts';
+import { hasFactor, personOf, userColumns, userColumnsOfU, type UserRow } from './users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { SessionRow } from '../sessions/session-list.ts';
 

@@ -4,7 +4,7 @@ import { newId } from '../../ids.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
-import { hasFactor } from '../../tenancy/people/users.ts';
+import { hasFactor } from '../people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { newOpaqueToken, tokenHash } from '../factors/opaque-tokens.ts';
 import type { Person } from '../people/people.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { query } from '../../query.ts';
 import { change, row } from '../../sql.ts';
-import type { CurationState } from '../../skills/skill.entity.ts';
+import type { CurationState } from '../../../workflows/contracts/knowledge/curation.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { BasePlace } from '../items/write-chunks.ts';
 

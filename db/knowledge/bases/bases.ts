@@ -8,7 +8,8 @@ import { seen, type Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { Condition } from '../../condition.ts';
 import { baseAccess, listedBases, type BaseAccess } from './access.ts';
-import { knowledgeRunKinds, liveKnowledgeRunStatuses, type KnowledgeRunKind } from '../runs/knowledge-run.entity.ts';
+import { liveKnowledgeRunStatuses } from '../runs/knowledge-run.entity.ts';
+import { knowledgeRunKinds, type KnowledgeRunKind } from '../../../workflows/contracts/knowledge/runs.ts';
 import type { KnowledgeBaseKind, KnowledgeSubjectKind } from './knowledge-base.entity.ts';
 
 /** A base as it is read, with its counters and the caller's rights. */

@@ -4,7 +4,7 @@ import { anyOf } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
-import type { CurationState } from '../../skills/skill.entity.ts';
+import type { CurationState } from '../../../workflows/contracts/knowledge/curation.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ItemFilters } from './items.ts';
 import { KnowledgeItem, type KnowledgeTrust } from './knowledge-item.entity.ts';

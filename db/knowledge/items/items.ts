@@ -5,9 +5,8 @@ import { endEarly, type PageRequest } from '../../page.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
-import type { CurationState } from '../../skills/skill.entity.ts';
+import type { CurationState, KnowledgeItemKind, KnowledgeOrigin } from '../../../workflows/contracts/knowledge/curation.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { KnowledgeItemKind, KnowledgeOrigin } from './knowledge-item.entity.ts';
 
 /** An item as views show it. */
 export type ItemRow = NonNullable<Awaited<ReturnType<typeof findItem>>>;

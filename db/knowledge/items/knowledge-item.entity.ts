@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { curationStates, knowledgeItemKinds, knowledgeOrigins } from '../../../workflows/contracts/knowledge/curation.ts';
 import type { ActorRef } from '../../actor-ref.ts';
 import {
   createdAtColumn,
@@ -11,14 +12,9 @@ import {
   versionColumn,
 } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { curationStates } from '../../skills/skill.entity.ts';
 import { tenantPolicies } from '../../policies.ts';
 import type { KnowledgeSubjectKind } from '../bases/knowledge-base.entity.ts';
 
-export const knowledgeItemKinds = ['document', 'fact', 'preference', 'procedure', 'event', 'qa', 'summary'] as const;
-export type KnowledgeItemKind = (typeof knowledgeItemKinds)[number];
-export const knowledgeOrigins = ['human', 'agent', 'import', 'derived'] as const;
-export type KnowledgeOrigin = (typeof knowledgeOrigins)[number];
 export const knowledgeTrusts = ['untrusted', 'workspace', 'reviewed'] as const;
 export type KnowledgeTrust = (typeof knowledgeTrusts)[number];
 export const knowledgeIndexStates = ['pending', 'ready', 'failed'] as const;

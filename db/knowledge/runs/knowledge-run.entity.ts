@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { knowledgeRunKinds } from '../../../workflows/contracts/knowledge/runs.ts';
 import type { ActorRef } from '../../actor-ref.ts';
 import {
   createdAtColumn,
@@ -15,8 +16,6 @@ import {
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
 
-export const knowledgeRunKinds = ['ingest', 'reembed', 'import', 'export', 'maintenance', 'purge'] as const;
-export type KnowledgeRunKind = (typeof knowledgeRunKinds)[number];
 export const knowledgeRunStatuses = ['queued', 'running', 'paused', 'cancelling', 'succeeded', 'failed', 'cancelled'] as const;
 export type KnowledgeRunStatus = (typeof knowledgeRunStatuses)[number];
 /** Statuses of runs that have not ended. */

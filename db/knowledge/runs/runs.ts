@@ -11,8 +11,8 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { baseAccess, maintainedBases } from '../bases/access.ts';
 import { KnowledgeBase } from '../bases/knowledge-base.entity.ts';
 import type { KnowledgeErrorIds } from './knowledge-run-error.entity.ts';
-import { KnowledgeRun, liveKnowledgeRunStatuses, type KnowledgeRunKind, type KnowledgeRunStatus } from './knowledge-run.entity.ts';
-import { workflowIds } from '../../../workflows/contracts/queues.ts';
+import { KnowledgeRun, liveKnowledgeRunStatuses, type KnowledgeRunStatus } from './knowledge-run.entity.ts';
+import type { KnowledgeRunKind } from '../../../workflows/contracts/knowledge/runs.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
@@ -150,16 +150,4 @@ export async function hasPolicyRun(tx: Tx, kbId: string, occasion: string): Prom
 /** Returns a run without locking it; null when the transaction's tenant has none with that id. */
 export function findKnowledgeRun(tx: Tx, runId: string): Promise<KnowledgeRun | null> {
   return tx.em.findOne(KnowledgeRun, { id: runId }, { refresh: true });
-}
-
-/** What determines the workflow of a run. `syncNo`: that of the source whose run this is; null for other kinds, and when the source already has another run. */
-export interface RunAtWork extends Pick<KnowledgeRun, 'id' | 'kind' | 'targetKbId' | 'sourceId'> {
-  readonly syncNo: number | null;
-}
-
-/** Returns the id of the workflow that does the work of a run; null when none does it any more. */
-export function workflowOfRun({ id, kind, targetKbId, sourceId, syncNo }: RunAtWork): string | null {
-  if (kind === 'reembed') return targetKbId === null ? null : workflowIds.reembed(targetKbId);
-  if (kind !== 'ingest') return workflowIds.knowledgeRun(id);
-  return sourceId === null || syncNo === null ? null : workflowIds.ingest(sourceId, syncNo);
 }

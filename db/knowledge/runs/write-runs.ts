@@ -5,7 +5,8 @@ import { query } from '../../query.ts';
 import { change } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { KnowledgeErrorIds } from './knowledge-run-error.entity.ts';
-import { KnowledgeRun, type KnowledgeRunKind } from './knowledge-run.entity.ts';
+import { KnowledgeRun } from './knowledge-run.entity.ts';
+import type { KnowledgeRunKind } from '../../../workflows/contracts/knowledge/runs.ts';
 import type { KnowledgeSource } from '../sources/knowledge-source.entity.ts';
 import type { BasePlace } from '../items/write-chunks.ts';
 

@@ -3,7 +3,7 @@ import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { KnowledgeItemKind, KnowledgeOrigin } from '../items/knowledge-item.entity.ts';
+import type { KnowledgeItemKind, KnowledgeOrigin } from '../../../workflows/contracts/knowledge/curation.ts';
 
 /** The items that a search may find. An omitted field filters nothing; no list is empty. */
 export interface ItemFilter {

@@ -12,7 +12,8 @@ import {
 } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
-import { knowledgeItemKinds, type KnowledgeMetadata } from '../items/knowledge-item.entity.ts';
+import type { KnowledgeMetadata } from '../items/knowledge-item.entity.ts';
+import { knowledgeItemKinds } from '../../../workflows/contracts/knowledge/curation.ts';
 
 export const knowledgeSourceKinds = ['attachment', 'url', 'text'] as const;
 export type KnowledgeSourceKind = (typeof knowledgeSourceKinds)[number];

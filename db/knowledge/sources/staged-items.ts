@@ -4,7 +4,7 @@ import { newId } from '../../ids.ts';
 import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { CurationState } from '../../skills/skill.entity.ts';
+import type { CurationState } from '../../../workflows/contracts/knowledge/curation.ts';
 import { dropUnusedTerms, type BaseChange } from '../bases/base-counters.ts';
 import type { BasePlace } from '../items/write-chunks.ts';
 

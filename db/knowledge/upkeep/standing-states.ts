@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { CurationState } from '../../skills/skill.entity.ts';
+import type { CurationState } from '../../../workflows/contracts/knowledge/curation.ts';
 
 const states = ['pending', 'reviewed', 'promoted'] as const satisfies readonly CurationState[];
 

@@ -9,7 +9,8 @@ import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { CallState } from '../calls/call-state.ts';
-import type { ContentBlock, UsageTotals } from '../run-types.ts';
+import type { ContentBlock } from '../run-types.ts';
+import type { UsageTotals } from '../../billing/ledger/usage.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 
 /** A child run as its parent's call sees it. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts';
-import type { RunPriority, RunSource } from '../../../workflows/contracts/runs/runs.ts';
+import { priorityOf, type RunSource } from '../../../workflows/contracts/runs/runs.ts';
 import { anyId } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
@@ -94,26 +94,6 @@ export function delayedStartMessage(
     workflowId: workflowIds.delayedStart(run.id),
     startAt: startAfter.toISOString(),
   };
-}
-
-/** Returns the priority of a run's workflow in its task queue. */
-export function priorityOf(source: RunSource): RunPriority {
-  switch (source) {
-    case 'channel':
-    case 'sub_agent':
-    case 'mcp':
-      return 1;
-    case 'api':
-    case 'webhook':
-    case 'schedule':
-    case 'event':
-      return 3;
-    case 'code_review':
-    case 'evaluation':
-      return 5;
-    default:
-      return source satisfies never;
-  }
 }
 
 const firstOfQueue = prepared(({ conversationId, next }: ParametersOf<{ readonly conversationId: string; readonly next: number }>) =>

@@ -2,6 +2,7 @@ import type { CallApproval } from '../../../workflows/contracts/runs/approvals.t
 import type { EffectiveConfiguration } from '../../agents/effective/effective.ts';
 import type { KnowledgeBinding } from '../../agents/revisions/revision-document.ts';
 import type { PinnedDelegate } from '../../agents/effective/delegate-target.ts';
+import type { PinnedSkill } from '../../skills/run-skills.ts';
 
 /** A tool as a run uses it until its end: the pinned version and the binding's own limits. */
 export interface PinnedTool {
@@ -22,15 +23,6 @@ export interface PinnedTool {
   readonly floor?: 'member' | 'admin';
   /** For tools that start another run: the agent that they call. */
   readonly delegate?: PinnedDelegate;
-}
-
-/** A skill that a run may load, with its pinned version. */
-export interface PinnedSkill {
-  readonly skill_id: string;
-  readonly version: number;
-  readonly slug: string;
-  readonly description: string;
-  readonly mode: 'on_demand' | 'always';
 }
 
 /** A base that a run may use; each call checks again which rights that gives. */

@@ -1,6 +1,7 @@
 import type { UnpricedRule } from '../../billing/prices/prices.ts';
 import type { Role } from '../../../workflows/contracts/access.ts';
 import type { Scoped } from '../../scope.ts';
+import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import type { ReviewRequest } from '../../../workflows/contracts/review/pull-requests.ts';
 import type { RunSource } from '../../../workflows/contracts/runs/runs.ts';
 import type { RunLimitsDraft } from './run-limits.ts';
@@ -89,7 +90,7 @@ export interface ParentOfRun {
   readonly depth: number;
 }
 
-/** What a run of code review is about, as its row stores it. */
+/** What a run of code review is about, as its row stores it, and what starts it. */
 export interface ReviewOfRun {
   readonly bindingId: string;
   readonly pullRequestId: string;
@@ -99,6 +100,8 @@ export interface ReviewOfRun {
   readonly headSha: string | null;
   readonly playbookRevisionId: string;
   readonly request: ReviewRequest;
+  /** Starts or wakes the workflow that follows the pull request. */
+  readonly wake: OutboxMessage;
 }
 
 export interface StartCause {

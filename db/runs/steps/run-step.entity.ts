@@ -3,7 +3,8 @@ import { createdAtColumn, idColumn, jsonColumn, timeColumn, writtenAtColumn, uui
 import { index, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
 import type { CallInFlight } from '../calls/call-in-flight.ts';
-import type { StepFault, StepRetry, UsageTotals } from '../run-types.ts';
+import type { StepFault, StepRetry } from '../run-types.ts';
+import type { UsageTotals } from '../../billing/ledger/usage.ts';
 
 export const stepKinds = ['model', 'tool', 'sub_agent', 'system'] as const;
 export const stepStatuses = ['running', 'succeeded', 'failed', 'denied', 'timed_out', 'cancelled'] as const;

@@ -4,7 +4,7 @@ import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { UsageTotals } from '../run-types.ts';
+import type { UsageTotals } from '../../billing/ledger/usage.ts';
 
 interface RunUsage {
   readonly runId: string;

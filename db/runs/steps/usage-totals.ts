@@ -1,6 +1,6 @@
 import { Decimal } from 'decimal.js';
 import { money } from '../../money.ts';
-import type { UsageTotals } from '../run-types.ts';
+import type { UsageTotals } from '../../billing/ledger/usage.ts';
 
 /** Returns the totals of a run that has made no calls yet. */
 export function noUsage(currency: string): UsageTotals {

@@ -2,7 +2,7 @@ import { compareMigrations } from '../../orm.ts';
 import type { Databases } from '../../databases.ts';
 import { rows } from '../../sql.ts';
 import { sweep } from '../../transaction.ts';
-import { dataKeySamples, refuseOtherKeksOf, type Keks, type StoredKey } from './envelope.ts';
+import { dataKeySamples, refuseOtherKeksOf, type Keks, type StoredKey } from '../../envelope.ts';
 
 /** This code cannot work on the database; the message says what to do. */
 export class OtherSchemaError extends Error {

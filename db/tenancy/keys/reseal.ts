@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { query } from '../../query.ts';
 import { change, rows, row } from '../../sql.ts';
-import { EnvelopeError, keyIdOf, open, seal, type Keks, type SealedTable } from './envelope.ts';
+import { EnvelopeError, keyIdOf, open, seal, type Keks, type SealedTable } from '../../envelope.ts';
 import { sealedColumns, type SealedRow } from '../../sealed-columns.ts';
 
 /** A row whose envelope cannot be decrypted: it is left as it is. */

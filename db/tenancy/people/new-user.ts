@@ -3,7 +3,7 @@ import type { Role, Scope } from '../../../workflows/contracts/access.ts';
 import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { hasFactor, userColumns, type UserRow } from './users.ts';
+import { hasFactor, userColumns, type UserRow } from '../../identity/people/users.ts';
 
 export interface NewUser {
   readonly id: string;

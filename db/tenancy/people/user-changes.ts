@@ -5,7 +5,7 @@ import type { Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { Tables } from '../../table-types.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { hasFactor, userColumns, userColumnsOfU, usersSeenBy, type StoredUser } from './users.ts';
+import { hasFactor, userColumns, userColumnsOfU, usersSeenBy, type StoredUser } from '../../identity/people/users.ts';
 
 /** Role, scope and home of a user, which change together. */
 export type Standing = Pick<StoredUser, 'role' | 'scope' | 'workspaceId'>;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Databases } from '../../../db/databases.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import { createMarks, type Marks } from '../factors/marks.ts';
 import { createOauthTokens, resourcesOf, type OauthTokens } from './oauth-tokens.ts';
 import { createPasswords, type PasswordHashing, type Passwords } from '../../../db/identity/factors/passwords.ts';

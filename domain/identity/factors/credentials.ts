@@ -4,7 +4,7 @@ import type { Databases } from '../../../db/databases.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../../db/transaction.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { endSignInsOf } from '../../../db/identity/sessions/endings.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import { takeMailToken } from './mail-tokens.ts';
 import { notify } from '../people/notices.ts';
 import { findCredential, replacePassword, setPassword, type OwnCredential } from '../../../db/identity/factors/credentials.ts';

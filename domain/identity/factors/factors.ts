@@ -1,9 +1,9 @@
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { iso } from '../../../db/sql.ts';
-import { open, seal, type Binding } from '../../../db/tenancy/keys/envelope.ts';
+import { open, seal, type Binding } from '../../../db/envelope.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { endSignInsOf } from '../../../db/identity/sessions/endings.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import {
   deleteFactor,
   findFactor,

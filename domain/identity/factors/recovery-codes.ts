@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import type { KeyRing, NamedKey } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing, NamedKey } from '../../../db/key-ring.ts';
 import { replaceCodes, useCode } from '../../../db/identity/factors/recovery-codes.ts';
 
 type Peppers = Pick<KeyRing, 'peppers'>;

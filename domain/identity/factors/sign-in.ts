@@ -2,12 +2,12 @@ import { openChallenge, type LoginChallenge } from '../../../db/identity/factors
 import { replaceOutdatedHash } from '../../../db/identity/factors/credentials.ts';
 import { revokeSession } from '../../../db/identity/sessions/endings.ts';
 import type { LoginAnswer, RefreshAnswer } from '../../../db/identity/lookup/credential-lookup.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import { insertLoginFailure, type LoginFailure } from '../../../db/identity/factors/login-failures.ts';
 import { openSession, rotateRefresh, type IssuedRefresh, type SessionDevice } from '../../../db/identity/sessions/sessions.ts';
 import { newId } from '../../../db/ids.ts';
 import { writeAudit } from '../../../db/audit/audit.ts';
-import { readUser, type UserRow } from '../../../db/tenancy/people/users.ts';
+import { readUser, type UserRow } from '../../../db/identity/people/users.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { notify } from '../people/notices.ts';

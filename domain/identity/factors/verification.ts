@@ -1,6 +1,6 @@
 import { countTry, type CountedTry } from '../../../db/identity/factors/challenges.ts';
 import { spendStep, type FactorScope, type StoredFactor } from '../../../db/identity/factors/factors.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import type { Person } from '../../../db/identity/people/people.ts';
 import { openVerifiedSession, type IssuedRefresh, type SessionDevice } from '../../../db/identity/sessions/sessions.ts';
 import { stepOfTotp } from '../../../db/identity/factors/totp.ts';

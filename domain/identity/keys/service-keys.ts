@@ -1,4 +1,4 @@
-import type { KeyList } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyList } from '../../../db/key-ring.ts';
 import { rankOfCreator } from '../../../db/identity/people/creator.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../../db/identity/keys/service-key-format.ts';
 import { ServiceKey } from '../../../db/identity/keys/service-key.entity.ts';

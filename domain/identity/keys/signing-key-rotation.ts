@@ -2,10 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeAudit } from '../../../db/audit/audit.ts';
 import { newId } from '../../../db/ids.ts';
 import type { Databases } from '../../../db/databases.ts';
-import { seal } from '../../../db/tenancy/keys/envelope.ts';
+import { seal } from '../../../db/envelope.ts';
 import { systemActor, transact } from '../../../db/transaction.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import {
   hasCurrentKey,
   lockSigningKeys,

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { Databases } from '../../../db/databases.ts';
-import { open } from '../../../db/tenancy/keys/envelope.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { open } from '../../../db/envelope.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import { asPlatform, makeFirstKey } from './signing-key-rotation.ts';
 import { envelopeOf, listSigningKeys } from '../../../db/identity/keys/signing-key-rows.ts';
 

@@ -1,10 +1,10 @@
 import { verify } from '@node-rs/argon2';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import { ServiceKey } from '../../../db/identity/keys/service-key.entity.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, serviceKeyHashes, shownEnds } from '../../../db/identity/keys/service-key-format.ts';
 import { UserCredential } from '../../../db/identity/factors/user-credential.entity.ts';
 import { newId } from '../../../db/ids.ts';
-import { User } from '../../../db/tenancy/people/user.entity.ts';
+import { User } from '../../../db/identity/people/user.entity.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { recordChange } from '../../audit/record.ts';
 

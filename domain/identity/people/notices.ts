@@ -1,7 +1,7 @@
 import { addMail } from '../../../db/mail.ts';
 import type { MailRequest } from '../../../workflows/contracts/upkeep/mail.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 
 /** Notifies a user by mail of a change of the user's sign-in. */
 export async function notify(

@@ -2,11 +2,11 @@ import type { AuditSubject } from '../../../db/audit/audit.ts';
 import { normalizeEmail } from '../../../db/identity/people/people.ts';
 import { checkIfMatch, type Changing } from '../../../db/scope.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
-import { refuseDomain } from '../../tenancy/joining.ts';
+import { refuseDomain } from './email-domains.ts';
 import { takeMailToken } from '../factors/mail-tokens.ts';
 import { addMail } from '../../../db/mail.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import { openConfirmation } from '../../../db/identity/factors/mail-tokens.ts';
 import { cancelAddress, confirmPending, findProfile, writeAddress, writeNames, type Profile } from '../../../db/identity/people/profile.ts';
 

@@ -1,7 +1,7 @@
 import { applyChange, emptyChange } from '../../../db/knowledge/bases/base-counters.ts';
 import { listMatchingIds, listSuccessors, lockItems, writeStates, type CuratedFilter } from '../../../db/knowledge/items/change-items.ts';
 import type { ItemBase } from '../../../db/knowledge/items/item-base.ts';
-import type { CurationState } from '../../../db/skills/skill.entity.ts';
+import type { CurationState } from '../../../workflows/contracts/knowledge/curation.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 import { refuseFrozenBase } from '../bases/frozen-base.ts';

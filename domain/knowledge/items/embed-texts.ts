@@ -1,9 +1,15 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { createHash } from 'node:crypto';
 import { Decimal } from 'decimal.js';
 import type { PinnedPrice } from '../../../db/billing/prices/prices.ts';
 import { callKey } from '../../../db/billing/ledger/call-key.ts';
 import { settleEmbedding } from '../../../db/billing/ledger/settle-embedding.ts';
-import { readCachedVectors, storeCachedVectors, type CachedVector } from '../../../db/knowledge/items/embedding-cache.ts';
+import {
+  readCachedVectors,
+  storeCachedVectors,
+  sweepUnusedEmbeddings,
+  type CachedVector,
+} from '../../../db/knowledge/items/embedding-cache.ts';
 import { EmbeddingError } from '../../../ports/embeddings/errors.ts';
 import type { Embedder, EmbeddingAnswer, EmbeddingModel } from '../../../ports/embeddings/index.ts';
 import { openMeteredCall, type MeteredCall, type MeteringRules, type PlannedCall } from '../../billing/metered-call.ts';
@@ -158,4 +164,9 @@ function usageOf(
     reservedAt: metered.reservedAt,
     prices: metered.prices,
   };
+}
+
+/** Drops unused vectors of the embedding cache: at most `limit`, of all organizations; returns how many. Their texts are embedded again when they recur. */
+export function dropUnusedEmbeddings(em: SqlEntityManager, limit: number): Promise<number> {
+  return sweepUnusedEmbeddings(em, limit);
 }

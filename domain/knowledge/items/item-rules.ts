@@ -6,11 +6,10 @@ import type {
   KnowledgeEvidence,
   KnowledgeFact,
   KnowledgeItem,
-  KnowledgeItemKind,
   KnowledgeMetadata,
-  KnowledgeOrigin,
   KnowledgeTrust,
 } from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import type { KnowledgeItemKind, KnowledgeOrigin } from '../../../workflows/contracts/knowledge/curation.ts';
 import { contentHash } from '../../../ports/content-hash.ts';
 import { invalid } from '../../../workflows/contracts/failure.ts';
 import { subjectIdOf } from '../bases/base-owners.ts';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditSubject } from '../../../db/audit/audit.ts';
-import type { KnowledgeFact, KnowledgeItem, KnowledgeItemKind } from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import type { KnowledgeFact, KnowledgeItem } from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import type { KnowledgeItemKind } from '../../../workflows/contracts/knowledge/curation.ts';
 import { applyChange, emptyChange } from '../../../db/knowledge/bases/base-counters.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { contentHash } from '../../../ports/content-hash.ts';

@@ -4,12 +4,11 @@ import { lockKnowledgeRun, readRun, type RunRow } from '../../../db/knowledge/ru
 import { makeRun, type NewRun } from '../../../db/knowledge/runs/write-runs.ts';
 import { readSyncNo } from '../../../db/knowledge/sources/sources.ts';
 import type { BasePlace } from '../../../db/knowledge/items/write-chunks.ts';
-import { workflowOfRun } from '../../../db/knowledge/runs/runs.ts';
+import { workflowOfRun, knowledgeRunSignals } from '../../../workflows/contracts/knowledge/runs.ts';
 import { addOutbox } from '../../../db/outbox.ts';
 import { assertActive, type Changing } from '../../../db/scope.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { knowledgeRunSignals } from '../../../workflows/contracts/knowledge/runs.ts';
 import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts';
 
 /**

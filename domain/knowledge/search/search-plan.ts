@@ -2,7 +2,7 @@ import type { SearchedBase } from '../../../db/knowledge/search/search-bases.ts'
 import { lexemePrefix } from '../../../db/knowledge/search/lexeme-prefix.ts';
 import type { ItemFilter, LegBase } from '../../../db/knowledge/search/search-legs.ts';
 import { minIndexedChunks } from '../../../db/knowledge/search/vector-index.ts';
-import { curationStates } from '../../../db/skills/skill.entity.ts';
+import { curationStates } from '../../../workflows/contracts/knowledge/curation.ts';
 import type { EmbeddingModel } from '../../../ports/embeddings/index.ts';
 import type { SearchMode } from './fusion.ts';
 

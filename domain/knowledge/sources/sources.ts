@@ -1,11 +1,10 @@
 import { creatorOf } from '../../../db/actor-ref.ts';
-import { usableAttachment, type UsableAttachment } from '../../attachments/usable-attachment.ts';
-import { unknownAttachment } from '../../attachments/refusals.ts';
+import { usableAttachment, unknownAttachment, type UsableAttachment } from '../../attachments/usable-attachment.ts';
 import { newId } from '../../../db/ids.ts';
 import { applyChange, emptyChange, removeChunks } from '../../../db/knowledge/bases/base-counters.ts';
 import { linkToSource, unlinkSource } from '../../../db/knowledge/sources/change-sources.ts';
 import type { ItemBase } from '../../../db/knowledge/items/item-base.ts';
-import type { KnowledgeItemKind } from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import type { KnowledgeItemKind } from '../../../workflows/contracts/knowledge/curation.ts';
 import { KnowledgeSource } from '../../../db/knowledge/sources/knowledge-source.entity.ts';
 import { makeIngestRun } from '../../../db/knowledge/runs/write-runs.ts';
 import { lockSource, readSource } from '../../../db/knowledge/sources/sources.ts';

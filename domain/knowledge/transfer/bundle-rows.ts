@@ -1,16 +1,11 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { knowledgeAccesses, knowledgePrincipalKinds } from '../../../db/knowledge/bases/knowledge-grant.entity.ts';
-import {
-  knowledgeEvidenceKinds,
-  knowledgeItemKinds,
-  knowledgeOrigins,
-  knowledgeTrusts,
-} from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeEvidenceKinds, knowledgeTrusts } from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeItemKinds, knowledgeOrigins, curationStates } from '../../../workflows/contracts/knowledge/curation.ts';
 import { knowledgeRelationTypes } from '../../../db/knowledge/items/knowledge-relation.entity.ts';
 import { knowledgeSubjectKinds } from '../../../db/knowledge/bases/knowledge-base.entity.ts';
 import { knowledgeSourceKinds } from '../../../db/knowledge/sources/knowledge-source.entity.ts';
-import { curationStates } from '../../../db/skills/skill.entity.ts';
 import type { BundleRecord } from '../../../ports/parsing/knowledge-bundle.ts';
 import { roles } from '../../../workflows/contracts/access.ts';
 

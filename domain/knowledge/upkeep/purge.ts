@@ -1,6 +1,7 @@
 import { findLiveRun } from '../../../db/knowledge/bases/bases.ts';
 import type { KnowledgeBase, KnowledgeSubjectKind } from '../../../db/knowledge/bases/knowledge-base.entity.ts';
-import type { KnowledgeRun, KnowledgeRunKind } from '../../../db/knowledge/runs/knowledge-run.entity.ts';
+import type { KnowledgeRun } from '../../../db/knowledge/runs/knowledge-run.entity.ts';
+import type { KnowledgeRunKind } from '../../../workflows/contracts/knowledge/runs.ts';
 import { itemsOfBase, type PurgeTarget } from '../../../db/knowledge/upkeep/purge-items.ts';
 import { readPolicy } from '../../../db/knowledge/bases/maintained-base.ts';
 import type { Changing } from '../../../db/scope.ts';

@@ -1,5 +1,5 @@
 import { settleOutsideRun } from '../../../db/billing/ledger/settle-embedding.ts';
-import type { TokenCounts } from '../../../db/runs/run-types.ts';
+import type { TokenCounts } from '../../../db/billing/ledger/usage.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { MeteredCall } from '../../billing/metered-call.ts';
 import type { JudgeQuestion, Judgement } from './judge.ts';

@@ -1,7 +1,7 @@
 import { followedTime } from '../../../db/database-clock.ts';
 import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
-import { requireApproval } from '../../approvals/require-approval.ts';
+import { requireApproval } from '../calls/require-approval.ts';
 import { newId } from '../../../db/ids.ts';
 import { appendFrames, stateBatch } from '../../../db/streams/append.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';

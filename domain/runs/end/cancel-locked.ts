@@ -1,6 +1,6 @@
 import { followedTime } from '../../../db/database-clock.ts';
 import { workflowIds } from '../../../workflows/contracts/queues.ts';
-import { cancelApprovals } from '../../../db/approvals/cancel-approvals.ts';
+import { cancelApprovals } from '../../../db/cancel-approvals.ts';
 import { closeRunCaps } from '../../../db/billing/budgets/caps.ts';
 import { addOutboxAll, withdrawStarts } from '../../../db/outbox.ts';
 import { appendFrames, lockStreams, requestStreamCancel, stateBatch } from '../../../db/streams/append.ts';

@@ -2,7 +2,7 @@ import { followedTime } from '../../../db/database-clock.ts';
 import { errorCodes } from '../../../workflows/contracts/error-codes.ts';
 import type { FinishRunInput, FinishRunResult } from '../../../workflows/contracts/runs/agent-run.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
-import { cancelApprovals } from '../../../db/approvals/cancel-approvals.ts';
+import { cancelApprovals } from '../../../db/cancel-approvals.ts';
 import { closeRunCaps } from '../../../db/billing/budgets/caps.ts';
 import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../../../db/streams/append.ts';
 import type { FrameDraft } from '../../../db/streams/frame.schema.ts';

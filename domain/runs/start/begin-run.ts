@@ -6,7 +6,7 @@ import { effectiveConfiguration, hashOfConfiguration, type Deployment } from '..
 import { variablesOf } from '../../../db/agents/effective/instructions.ts';
 import { upgradeDocument } from '../../../db/agents/revisions/upgrade-document.ts';
 import { unusableInputs } from '../../attachments/run-attachments.ts';
-import { wakeReplyOf } from '../../../db/channels/replies.ts';
+import { followRunChange } from '../../run-changed.ts';
 import { recordSkillUse } from '../../../db/skills/skill-uses.ts';
 import { appendFrames, stateBatch } from '../../../db/streams/append.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
@@ -47,7 +47,7 @@ export async function beginRun(tx: TenantTransaction, runId: string, deployment:
     started_at: startedAt ?? manifest.begun_at,
   };
   await appendFrames(tx, [stateBatch(identityOf(running), [startedFrame(running), ...inputs])]);
-  await wakeReplyOf(tx, running);
+  await followRunChange(tx, running);
   return running;
 }
 

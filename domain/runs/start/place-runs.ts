@@ -2,7 +2,6 @@ import { followedTime } from '../../../db/database-clock.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import { linkToRun } from '../../attachments/run-attachments.ts';
-import { pullRequestMessage } from '../../../db/code-review/bindings/wake.ts';
 import { runCapKey } from '../../../db/billing/budgets/cap-keys.ts';
 import { openCaps, type CapDraft } from '../../../db/billing/budgets/caps.ts';
 import { newId } from '../../../db/ids.ts';
@@ -199,11 +198,7 @@ function capOf({ id, target, limits, start }: NewRun): CapDraft[] {
 
 function startMessageOf(tx: TenantTransaction, { id, line, start, target }: NewRun): OutboxMessage | null {
   if (line.kind === 'line') return null;
-  const { review } = start;
-  if (review) {
-    const place = { organizationId: target.organizationId, workspaceId: target.workspaceId, correlationId: tx.correlationId };
-    return pullRequestMessage(place, { bindingId: review.bindingId, pullNumber: review.request.pull_number });
-  }
+  if (start.review) return start.review.wake;
   const startable = { ...target, id, source: start.source };
   return start.startAfter && line.kind === 'delayed'
     ? delayedStartMessage(startable, { startAfter: start.startAfter, correlationId: tx.correlationId })

@@ -1,5 +1,5 @@
 import { Failure, fail, invalid } from '../../../workflows/contracts/failure.ts';
-import type { BudgetStanding } from '../../../db/billing/budgets/budget-standing.ts';
+import { spendingRefusal } from '../../billing/budget-check.ts';
 import { maxLiveRuns } from '../../../db/runs/start/live-runs.ts';
 import { agentInactive } from './start-target.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
@@ -39,13 +39,4 @@ function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: n
   }
   // A child spends what its parent was allowed at its start; its calls pass the budget check like all others.
   return parent ? null : spendingRefusal(target.spending);
-}
-
-/**
- * Returns 402 `budget_exceeded` when an enforced budget is spent, 429 `rate_limited` (`budget_reserved`) when only holds of calls in flight fill it, else null.
- */
-export function spendingRefusal({ full_at: fullAt, is_held: isHeld }: BudgetStanding): Failure | null {
-  if (fullAt !== null) return fail('budget_exceeded', { context: { period: fullAt }, detail: `The budget of the ${fullAt} is spent.` });
-  if (!isHeld) return null;
-  return fail('rate_limited', { reason: 'budget_reserved', detail: 'Calls in flight hold the rest of the budget.', retryAfterS: 5 });
 }

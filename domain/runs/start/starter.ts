@@ -3,7 +3,7 @@ import { attachmentsForRuns } from '../../attachments/run-attachments.ts';
 import type { AttachmentRef } from '../../../db/attachments/run-attachments.ts';
 import { refuseRank } from '../../../db/reach.ts';
 import type { Scoped } from '../../../db/scope.ts';
-import { usersSeen } from '../../../db/tenancy/people/users.ts';
+import { usersSeen } from '../../../db/identity/people/users.ts';
 import type { RunInitiator, StartRun } from '../../../db/runs/start/start-run.ts';
 
 export interface StartScope {

@@ -1,10 +1,15 @@
 import type { BudgetState } from '../../../db/billing/ledger/settle.ts';
 import { money } from '../../../db/money.ts';
-import { settleModelCall, type ModelUsage, type SettledCall, type UsageSource } from '../../../db/billing/ledger/usage.ts';
+import {
+  settleModelCall,
+  type ModelUsage,
+  type SettledCall,
+  type UsageSource,
+  type UsageTotals,
+} from '../../../db/billing/ledger/usage.ts';
 import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';
-import type { UsageTotals } from '../../../db/runs/run-types.ts';
 import { addUsage } from '../../../db/runs/steps/usage-totals.ts';
 import { writeUsage, writeSubtrees, writeStepUsage } from '../../../db/runs/steps/usage-rows.ts';
 

@@ -1,5 +1,5 @@
+import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
-import { toString } from './heading-text.ts';
 import { titleOf } from './clean.ts';
 import { KeyMaker } from './keys.ts';
 import { cutParagraphs } from './paragraphs.ts';
@@ -66,7 +66,7 @@ function headingsOf(text: string): Heading[] {
     const start = node.position?.start.offset;
     const end = node.position?.end.offset;
     if (node.type !== 'heading' || start === undefined || end === undefined) return [];
-    return [{ depth: node.depth, text: toString(node), start, end }];
+    return [{ depth: node.depth, text: textOf(node), start, end }];
   });
 }
 
@@ -112,4 +112,11 @@ function* largest(sections: readonly Section[]): Generator<{ path: readonly stri
     if (bodyEnd > headEnd + 2) yield { path, start, end: bodyEnd };
     yield* largest(children);
   }
+}
+
+/** Returns what a reader sees of a node: its text without markup; images by their alternative text. */
+function textOf(node: Nodes): string {
+  if ('value' in node) return node.value;
+  if ('alt' in node && node.alt) return node.alt;
+  return 'children' in node ? node.children.map((child) => textOf(child)).join('') : '';
 }

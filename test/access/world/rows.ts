@@ -1,6 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import pg from 'pg';
-import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { KeyRing } from '../../../db/key-ring.ts';
 import type { Databases } from '../../../db/databases.ts';
 import { entities } from '../../../db/entities.ts';
 import { columnOf, rowOf, type Row } from './fill.ts';

@@ -1,7 +1,7 @@
 import { cpuMs } from '../../support/cpu.ts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { plainPassage } from '../../../activities/knowledge/plain-passage.ts';
+import { plainPassage } from '../../../activities/knowledge/run-search.ts';
 import { readPassages, writePassages, type Passage } from '../../../workflows/contracts/knowledge/passages.ts';
 
 describe('images and links of a passage become plain text', () => {

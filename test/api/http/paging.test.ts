@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openCursor, signCursor } from '../../../api/http/reply/page.ts';
-import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../../db/key-ring.ts';
 import { change } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { startApi, type TestApi } from '../../support/api.ts';

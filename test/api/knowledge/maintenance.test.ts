@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { dropUnusedEmbeddings } from '../../../domain/knowledge/items/sweep-embeddings.ts';
+import { dropUnusedEmbeddings } from '../../../domain/knowledge/items/embed-texts.ts';
 import { startByPolicy } from '../../../domain/knowledge/upkeep/policy-run.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { openWorld, type World } from '../world.ts';

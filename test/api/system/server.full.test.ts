@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { keyVariables } from '../../../db/identity/keys/key-ring.ts';
+import { keyVariables } from '../../../db/key-ring.ts';
 import { startStack, type Stack } from '../../support/stack.ts';
 import { until } from '../../support/temporal.ts';
 

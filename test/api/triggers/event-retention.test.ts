@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { eraseOldDeliveries } from '../../../domain/webhooks/retention.ts';
+import { eraseOldDeliveries } from '../../../domain/retention.ts';
 import { openWorld, type World } from '../world.ts';
 import { makeTrigger, publish, publishHere } from './event-calls.ts';
 import { sqlOf } from './hook-calls.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { findLogin, findRefresh, findServiceKey, findSession } from '../../../db/identity/lookup/credential-lookup.ts';
-import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../../db/key-ring.ts';
 import { serviceKeyHashes } from '../../../db/identity/keys/service-key-format.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 import { makeTenant, type TestTenant } from '../../support/tenant.ts';

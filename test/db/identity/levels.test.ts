@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type pg from 'pg';
-import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../../db/key-ring.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 import { withAdmin } from '../../support/template.ts';
 import { makeTenant, tokenFor, type TestUser } from '../../support/tenant.ts';

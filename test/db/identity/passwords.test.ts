@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { hash } from '@node-rs/argon2';
-import { parseKeyRing, keyRingVariables, randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { parseKeyRing, keyRingVariables, randomKeyRing } from '../../../db/key-ring.ts';
 import { truncateAddress } from '../../../db/identity/people/addresses.ts';
 import { createPasswords, hashPassword, isOutdatedHash } from '../../../db/identity/factors/passwords.ts';
 import { createPasswordHasher } from '../../../ports/passwords/hasher.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../../db/key-ring.ts';
 import {
   checkCharacters,
   isWellFormedServiceKey,

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../../db/key-ring.ts';
 import { createSessionTokens } from '../../../domain/identity/sessions/session-tokens.ts';
 import { replaceSigningKey, rotateSigningKeys } from '../../../domain/identity/keys/signing-key-rotation.ts';
 import { createSigningKeys, type SigningKeys } from '../../../domain/identity/keys/signing-keys.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../../db/key-ring.ts';
 import { sweepLoginFailures } from '../../../domain/identity/factors/login-failure-retention.ts';
 import { identitySweeps, sweepIdentity } from '../../../db/identity/sessions/sweep.ts';
 import { newId } from '../../../db/ids.ts';

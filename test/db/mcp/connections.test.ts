@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { randomKeyRing } from '../../../db/key-ring.ts';
 import { newId } from '../../../db/ids.ts';
 import { findConnection, readGrant, sharedPrincipal, type McpConnectionRow } from '../../../db/mcp/connection-queries.ts';
-import { forgetConnections, openConnection, storeGrant } from '../../../db/mcp/connections.ts';
+import { openConnection, storeGrant } from '../../../db/mcp/connections.ts';
+import { deleteConnections } from '../../../db/toolkits/delete-toolkit.ts';
 import { findReturned } from '../../../db/mcp/consent-queries.ts';
 import { insertConsent } from '../../../db/mcp/consents.ts';
 import type { McpConsent, McpGrant } from '../../../db/mcp/grant.ts';
@@ -100,7 +101,7 @@ test('a state is good once, for ten minutes, for its own toolkit and principal',
   await begin('late');
   await sweep(database.db, (em) => change(em, "update mcp_authorizations set expires_at = now() - interval '1 second'"));
   await expect(back('late')).rejects.toMatchObject({ code: 'validation_failed' });
-  await inPlace((tx) => forgetConnections(tx, connection.toolkitId));
+  await inPlace((tx) => deleteConnections(tx, connection.toolkitId));
   expect(await inPlace((tx) => findConnection(tx, connection.toolkitId, sharedPrincipal))).toBeNull();
 });
 

@@ -1,6 +1,28 @@
+import { workflowIds } from '../queues.ts';
+
+/** What a run of knowledge does. */
+export const knowledgeRunKinds = ['ingest', 'reembed', 'import', 'export', 'maintenance', 'purge'] as const;
+export type KnowledgeRunKind = (typeof knowledgeRunKinds)[number];
+
 /** Input of the workflow `maint:<run>`: the row of its run, which holds everything else. */
 export interface KnowledgeRunInput {
   readonly runId: string;
+}
+
+/** What determines the workflow of a run. `syncNo`: that of the source whose run this is; null for other kinds, and when the source already has another run. */
+export interface RunAtWork {
+  readonly id: string;
+  readonly kind: KnowledgeRunKind;
+  readonly targetKbId: string | null;
+  readonly sourceId: string | null;
+  readonly syncNo: number | null;
+}
+
+/** Returns the id of the workflow that does the work of a run; null when none does it any more. */
+export function workflowOfRun({ id, kind, targetKbId, sourceId, syncNo }: RunAtWork): string | null {
+  if (kind === 'reembed') return targetKbId === null ? null : workflowIds.reembed(targetKbId);
+  if (kind !== 'ingest') return workflowIds.knowledgeRun(id);
+  return sourceId === null || syncNo === null ? null : workflowIds.ingest(sourceId, syncNo);
 }
 
 /** Signals of workflows that work on a run of knowledge. They carry nothing: the receiver reads the row. */

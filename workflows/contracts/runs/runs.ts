@@ -35,6 +35,26 @@ export type RunSource = (typeof runSources)[number];
 export const runPriorities = [1, 3, 5] as const;
 export type RunPriority = (typeof runPriorities)[number];
 
+/** Returns the priority of a run's workflow in its task queue. */
+export function priorityOf(source: RunSource): RunPriority {
+  switch (source) {
+    case 'channel':
+    case 'sub_agent':
+    case 'mcp':
+      return 1;
+    case 'api':
+    case 'webhook':
+    case 'schedule':
+    case 'event':
+      return 3;
+    case 'code_review':
+    case 'evaluation':
+      return 5;
+    default:
+      return source satisfies never;
+  }
+}
+
 export const toolCallStates = [
   'recorded',
   'gated',

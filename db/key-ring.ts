@@ -11,7 +11,7 @@ export type KeyList = readonly [NamedKey, ...NamedKey[]];
 
 /** The deployment's own keys. They live in the environment, never in the database. */
 export interface KeyRing {
-  /** Wrap the data keys of `db/tenancy/keys/envelope.ts`. */
+  /** Wrap the data keys of `db/envelope.ts`. */
   readonly keks: KeyList;
   /** Sign the cursors of lists. */
   readonly cursorKeys: KeyList;

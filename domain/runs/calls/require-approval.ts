@@ -1,8 +1,8 @@
-import type { CallApproval } from '../../workflows/contracts/runs/approvals.ts';
-import { markForApproval } from '../../db/approvals/require-approval.ts';
-import type { CallState } from '../../db/runs/calls/call-state.ts';
-import { recordRetry } from '../runs/calls/tool-calls.ts';
-import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
+import { markForApproval } from '../../../db/runs/calls/require-approval.ts';
+import type { CallState } from '../../../db/runs/calls/call-state.ts';
+import { recordRetry } from './tool-calls.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 
 /**
  * Makes a locked call await approval; `openGates` asks the question. Nothing that a try of the call still does counts from now on. With `attempt`, only while that

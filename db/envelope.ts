@@ -1,12 +1,12 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { KeyRing } from '../../identity/keys/key-ring.ts';
-import { newId } from '../../ids.ts';
-import { prepared, type ParametersOf } from '../../prepared.ts';
-import { query } from '../../query.ts';
-import { row, rows } from '../../sql.ts';
-import { insertDataKey, retireDataKey, writeWrapped } from './data-keys.ts';
+import type { KeyRing } from './key-ring.ts';
+import { newId } from './ids.ts';
+import { prepared, type ParametersOf } from './prepared.ts';
+import { query } from './query.ts';
+import { row, rows } from './sql.ts';
+import { insertDataKey, retireDataKey, writeWrapped } from './tenancy/keys/data-keys.ts';
 
 /** The deployment keys, newest first. */
 export type Keks = Pick<KeyRing, 'keks'>;

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
-import { anyId, clockTime, now } from '../expressions.ts';
-import { prepared, type ParametersOf } from '../prepared.ts';
-import { query } from '../query.ts';
-import { rows } from '../sql.ts';
-import type { FrameDraft } from '../streams/frame.schema.ts';
-import type { RunState } from '../runs/run-state.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { resolvedFrame } from './approval-frames.ts';
-import { approvalColumns, changedColumns, responseColumn } from './approval-view.ts';
+import { anyId, clockTime, now } from './expressions.ts';
+import { prepared, type ParametersOf } from './prepared.ts';
+import { query } from './query.ts';
+import { rows } from './sql.ts';
+import type { FrameDraft } from './streams/frame.schema.ts';
+import type { RunState } from './runs/run-state.ts';
+import type { TenantTransaction } from './tenant-transaction.ts';
+import { resolvedFrame } from './approvals/approval-frames.ts';
+import { approvalColumns, changedColumns, responseColumn } from './approvals/approval-view.ts';
 
 const cancelledOf = prepared(({ runIds }: ParametersOf<{ readonly runIds: readonly string[] }>) =>
   query

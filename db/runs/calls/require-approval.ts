@@ -1,15 +1,15 @@
-import type { CallApproval } from '../../workflows/contracts/runs/approvals.ts';
+import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
 import { sql } from 'kysely';
-import { anyId, clockTime, literals, now } from '../expressions.ts';
-import { newId } from '../ids.ts';
-import { insertFrom } from '../insert-from.ts';
-import { jsonb, jsonText, type JsonText } from '../json-text.ts';
-import { prepared, type ParametersOf } from '../prepared.ts';
-import { query } from '../query.ts';
-import { stepKindOf, type CallState } from '../runs/calls/call-state.ts';
-import { change, row } from '../sql.ts';
-import { noRetries } from '../runs/steps/retries.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
+import { anyId, clockTime, literals, now } from '../../expressions.ts';
+import { newId } from '../../ids.ts';
+import { insertFrom } from '../../insert-from.ts';
+import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { stepKindOf, type CallState } from './call-state.ts';
+import { change, row } from '../../sql.ts';
+import { noRetries } from '../steps/retries.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** The approval that a call needs. */
 export interface RequiredApproval {

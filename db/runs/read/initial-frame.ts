@@ -19,7 +19,7 @@ export interface InitialFrameState {
   readonly isEnded: boolean;
 }
 
-const opening = prepared(({ runId, visible }: ParametersOf<{ readonly runId: string; readonly visible: Condition }>) =>
+const initialFrame = prepared(({ runId, visible }: ParametersOf<{ readonly runId: string; readonly visible: Condition }>) =>
   query
     .selectFrom('runs as r')
     .innerJoin('run_streams as s', 's.runId', 'r.id')
@@ -39,7 +39,7 @@ const opening = prepared(({ runId, visible }: ParametersOf<{ readonly runId: str
 
 /** Reads visibility, head and end of a run's stream in one query; returns null when the caller doesn't see the run. The path comes from the first frame. */
 export async function initialFrameState(ctx: Scoped, runId: string): Promise<InitialFrameState | null> {
-  const found = await row(ctx.em, opening({ runId, visible: visibleToSql(ctx, Run, 'r') }));
+  const found = await row(ctx.em, initialFrame({ runId, visible: visibleToSql(ctx, Run, 'r') }));
   if (!found) return null;
 
   const { firstFrame, ...head } = found;
