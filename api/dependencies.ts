@@ -65,7 +65,6 @@ export function createLog(level: ApiEnv['logLevel'], destination: DestinationStr
 export async function openDependencies(options: PartsOptions): Promise<Dependencies> {
   const { env, keys, log, isDraining } = options;
   const models = loadModelRegistry(options.models, log);
-  const embedder = createEmbedder(models.embeddings);
   const db =
     options.db ??
     (await connectDatabases({
@@ -94,6 +93,10 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
   const keeper = keepNamespace(temporal, log);
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
+  const limited = limitedModels(models);
+  const permitMetrics = createPermitMetrics(limited);
+  const permits = createModelPermits({ models: limited, redis, prefix: env.redisPrefix, log, metrics: permitMetrics });
+  const embedder = createEmbedder(models.embeddings, permits);
   const runMetrics = createRunMetrics({ providers: providersOf(models), currency: env.billingCurrency });
 
   const close = async () => {
@@ -108,6 +111,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
       egress.close(),
       embedder.close(),
     ]);
+    permits.close();
     redis.disconnect();
     storage.close();
     if (!options.work) await work.close();
@@ -133,6 +137,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
       passwordStrength,
       log,
       runMetrics,
+      permitMetrics,
       now,
       isDraining,
       storage,
