@@ -82,7 +82,9 @@ export function resolveEmbeddings(
     ...(files === null ? [] : [{ ...onboardModel, files }]),
     ...entries.flatMap((entry) => {
       const connection = connections.get(entry.provider);
-      return connection ? [{ ...entry, adapter: 'remote' as const, connection, limits: callLimits(connection.limits, entry.ownLimits) }] : [];
+      return connection
+        ? [{ ...entry, adapter: 'remote' as const, connection, limits: callLimits(connection.limits, entry.ownLimits) }]
+        : [];
     }),
   ];
   const fallback = files === null ? hashModel.id : onboardModel.id;

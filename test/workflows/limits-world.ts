@@ -18,7 +18,10 @@ export interface LimitsWorld {
   stop(): Promise<void>;
 }
 
-export async function startLimitsWorld(limits: Readonly<Record<string, number>>, revision: Readonly<Record<string, unknown>> = {}): Promise<LimitsWorld> {
+export async function startLimitsWorld(
+  limits: Readonly<Record<string, number>>,
+  revision: Readonly<Record<string, unknown>> = {},
+): Promise<LimitsWorld> {
   const models = await startModelServer();
   const stack = await startOwnStack({
     processes: ['api', 'worker-runs', 'worker-runs-2'],

@@ -39,10 +39,10 @@ test('a worker that is killed while its call is under way gives its permit back,
 });
 
 test('a run whose call waits ends at its time limit', async () => {
-  const busy = await world.start(slowly(12_000, 'Busy.'));
+  const busy = await world.start(slowly(30_000, 'Busy.'));
   await until(async () => world.models.calls().length === 1);
   const { status, body } = await world.stack.request('POST', '/runs', {
-    body: { agent_id: world.agentId, input: { text: slowly(0, 'Too late.') }, limits: { max_seconds: 3 } },
+    body: { agent_id: world.agentId, input: { text: slowly(0, 'Too late.') }, limits: { max_duration_s: 10 } },
   });
   expect([status, body]).toEqual([202, expect.anything()]);
 

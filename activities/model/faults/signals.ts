@@ -139,7 +139,10 @@ function durationMs(value = ''): number | null {
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1_000;
   if (!/^(?:\d+(?:\.\d+)?(?:d|h|ms|m|s))+$/.test(text)) return null;
   const parts = text.matchAll(/(?<amount>\d+(?:\.\d+)?)(?<unit>d|h|ms|m|s)/g);
-  return [...parts].reduce((sum, { groups }) => sum + Number(groups?.['amount']) * (unitMs[groups?.['unit'] as keyof typeof unitMs] ?? 0), 0); // one of the pattern's
+  return [...parts].reduce(
+    (sum, { groups }) => sum + Number(groups?.['amount']) * (unitMs[groups?.['unit'] as keyof typeof unitMs] ?? 0),
+    0,
+  ); // one of the pattern's
 }
 
 function msUntil(date = ''): number | null {

@@ -243,7 +243,13 @@ export class PermitGate {
     for (;;) {
       const next = this.#next(blocked);
       if (!next) return;
-      const share = { limits: this.#options.limits, processes: this.#processes, made: this.#made, now: performance.now(), pauses: this.#pauses };
+      const share = {
+        limits: this.#options.limits,
+        processes: this.#processes,
+        made: this.#made,
+        now: performance.now(),
+        pauses: this.#pauses,
+      };
       if (fitsOwnShare(next, { ...share, held: this.#held.values() })) {
         this.#lastServed.delete(next.workspaceId);
         this.#lastServed.set(next.workspaceId, ++this.#count);
@@ -255,7 +261,8 @@ export class PermitGate {
 
   #next(blocked: ReadonlySet<string>): Waiting | null {
     let next: Waiting | null = null;
-    const rank = (call: Waiting) => [this.#lastServed.get(call.workspaceId) ?? 0, call.since?.getTime() ?? Infinity, call.startedAt] as const;
+    const rank = (call: Waiting) =>
+      [this.#lastServed.get(call.workspaceId) ?? 0, call.since?.getTime() ?? Infinity, call.startedAt] as const;
     for (const call of this.#waiting.values())
       if (!blocked.has(call.model) && (next === null || isBefore(rank(call), rank(next)))) next = call;
     return next;

@@ -42,7 +42,8 @@ export function createModelPermits({ models, redis, prefix, log, metrics }: Perm
       provider: own.find((model) => model.limits?.provider)?.limits?.provider ?? null,
       models: new Map(own.flatMap(({ id, limits: each }): [string, RateLimits][] => (each?.model ? [[id, each.model]] : []))),
     };
-    if (client) gates.set(provider, new PermitGate({ provider, limits, redis: client, keys: `${prefix}permits:${provider}:`, log, metrics }));
+    if (client)
+      gates.set(provider, new PermitGate({ provider, limits, redis: client, keys: `${prefix}permits:${provider}:`, log, metrics }));
   }
 
   return {

@@ -43,8 +43,7 @@ async function processes(count: number, models: readonly LimitedModel[], over = 
   const prefix = newPrefix();
   const all = Array.from({ length: count }, () => permitsOf(over, prefix, models));
   opened.push(...all);
-  const [model] = models;
-  for (let round = 0; model && round < 2; round++) for (const each of all) (await taken(each, model)).giveBack();
+  for (const each of [...all, ...all]) for (const model of models.slice(0, 1)) (await taken(each, model)).giveBack();
   return all;
 }
 
@@ -105,7 +104,9 @@ test('a workspace with a thousand waiting calls does not hold up the first of an
     served.push(name);
     permit.end(1);
   };
-  const many = Array.from({ length: 1_000 }, (_, at) => wait(one, `many-${999 - at}`, { workspaceId: 'many', since: new Date(10_000 - at) }));
+  const many = Array.from({ length: 1_000 }, (_, at) =>
+    wait(one, `many-${999 - at}`, { workspaceId: 'many', since: new Date(10_000 - at) }),
+  );
   await until(async () => (await redis.zcard(await queueKey('many'))) === 1_000);
   const few = ['few-1', 'few-2'].map((name, at) => wait(two, name, { workspaceId: 'few', since: new Date(20_000 + at) }));
   await until(async () => (await redis.zcard(await queueKey('few'))) === 2);
@@ -145,7 +146,9 @@ test('a refusal in one process pauses the model in all, and calls come back one,
   // Not before the pause is over (its begin was seen a moment late), and never more than the ramp allows.
   expect(Math.min(...times)).toBeGreaterThan(1_000);
   for (const [second, allowed] of [1, 3, 7].entries())
-    expect(times.filter((ms) => ms < 2_000 + second * 1_000 - 500).length).toBeLessThanOrEqual(second === 0 ? 0 : ([1, 3][second - 1] ?? allowed));
+    expect(times.filter((ms) => ms < 2_000 + second * 1_000 - 500).length).toBeLessThanOrEqual(
+      second === 0 ? 0 : ([1, 3][second - 1] ?? allowed),
+    );
 });
 
 test('a call that is wanted no more leaves the queue at once, with the reason of its signal', async () => {
@@ -194,25 +197,29 @@ test('the permits of a process that is killed, and of one that is frozen, come b
   expect(await take(permits, model, late)).toBeNull();
 });
 
-test.each(['cut', 'frozen'] as const)('while Redis is %s each process grants its share, and says so; then they share again', async (fault) => {
-  const model = limitedModel('chat', { provider: { concurrency: 4, requestsPerMinute: 1_000 } });
-  const [one, two] = await processes(2, [model], proxied);
-  if (!one || !two) throw new Error('there are two');
-  if (fault === 'cut') proxy.cut();
-  else proxy.freeze();
+test.each(['cut', 'frozen'] as const)(
+  'while Redis is %s each process grants its share, and says so; then they share again',
+  async (fault) => {
+    const model = limitedModel('chat', { provider: { concurrency: 4, requestsPerMinute: 1_000 } });
+    const [one, two] = await processes(2, [model], proxied);
+    if (!one || !two) throw new Error('there are two');
+    if (fault === 'cut') proxy.cut();
+    else proxy.freeze();
 
-  const held = await Promise.all([one, one, two, two].map((permits) => taken(permits, model)));
-  expect(await Promise.all([one, two].map((permits) => take(permits, model, late)))).toEqual([null, null]);
-  for (const { warnings } of [one, two]) expect(warnings).toContain('limits of models are divided among the processes: redis does not answer');
+    const held = await Promise.all([one, one, two, two].map((permits) => taken(permits, model)));
+    expect(await Promise.all([one, two].map((permits) => take(permits, model, late)))).toEqual([null, null]);
+    for (const { warnings } of [one, two])
+      expect(warnings).toContain('limits of models are divided among the processes: redis does not answer');
 
-  proxy.mend();
-  proxy.thaw();
-  held[0]?.end(1);
-  held[1]?.end(1);
-  // Those that the other process holds count again: this one may have the two that were given back, and no more.
-  await Promise.all([taken(two, model), taken(two, model)]);
-  expect(await take(one, model, late)).toBeNull();
-});
+    proxy.mend();
+    proxy.thaw();
+    held[0]?.end(1);
+    held[1]?.end(1);
+    // Those that the other process holds count again: this one may have the two that were given back, and no more.
+    await Promise.all([taken(two, model), taken(two, model)]);
+    expect(await take(one, model, late)).toBeNull();
+  },
+);
 
 test('without limits nothing is opened and nothing is asked', () => {
   const untouchable = new Proxy({} as Redis, {

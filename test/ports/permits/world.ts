@@ -10,7 +10,10 @@ export function limitsOf(limits: Partial<RateLimits>): RateLimits {
 }
 
 /** A model of a provider with these limits. */
-export function limitedModel(name: string, { provider, model }: { provider?: Partial<RateLimits>; model?: Partial<RateLimits> }): LimitedModel {
+export function limitedModel(
+  name: string,
+  { provider, model }: { provider?: Partial<RateLimits>; model?: Partial<RateLimits> },
+): LimitedModel {
   const limits = { provider: provider ? limitsOf(provider) : null, model: model ? limitsOf(model) : null };
   return { id: `acme/${name}`, provider: 'acme', limits };
 }
