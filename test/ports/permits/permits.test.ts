@@ -98,23 +98,23 @@ test('a workspace with a thousand waiting calls does not hold up the first of an
   const [one, two] = await processes(2, [model]);
   if (!one || !two) throw new Error('there are two');
   const served: string[] = [];
-  const held = await taken(one, model, { workspaceId: 'many' });
+  const held = await taken(one, model, { workspaceId: 'a-many' });
   const wait = async (permits: ModelPermits, name: string, wish: { workspaceId: string; since: Date }) => {
     const permit = await taken(permits, model, wish);
     served.push(name);
     permit.end(1);
   };
   const many = Array.from({ length: 1_000 }, (_, at) =>
-    wait(one, `many-${999 - at}`, { workspaceId: 'many', since: new Date(10_000 - at) }),
+    wait(one, `many-${999 - at}`, { workspaceId: 'a-many', since: new Date(10_000 - at) }),
   );
-  await until(async () => (await redis.zcard(await queueKey('many'))) === 1_000);
-  const few = ['few-1', 'few-2'].map((name, at) => wait(two, name, { workspaceId: 'few', since: new Date(20_000 + at) }));
-  await until(async () => (await redis.zcard(await queueKey('few'))) === 2);
+  await until(async () => (await redis.zcard(await queueKey('a-many'))) === 1_000);
+  const few = ['few-1', 'few-2'].map((name, at) => wait(two, name, { workspaceId: 'b-few', since: new Date(20_000 + at) }));
+  await until(async () => (await redis.zcard(await queueKey('b-few'))) === 2);
 
   held.end(1);
   await Promise.all([...few, ...many]);
 
-  // One of each in turn.
+  // One of each in turn, although the name of the other workspace comes first.
   expect(served.indexOf('few-1')).toBeLessThanOrEqual(2);
   expect(served.indexOf('few-2')).toBeLessThanOrEqual(4);
   expect(served.filter((name) => name.startsWith('many'))).toEqual(Array.from({ length: 1_000 }, (_, at) => `many-${at}`));
