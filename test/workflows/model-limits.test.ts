@@ -20,7 +20,7 @@ test('runs of two workers make no more calls at the same time than the provider 
   expect(world.models.calls().map(({ attempt }) => attempt)).toEqual(Array.from({ length: 8 }, () => 1));
   for (const id of ids) {
     const { body } = await world.stack.request('GET', `/runs/${id}/steps`);
-    expect(body).toMatchObject({ data: [{ attempt: 1, retries: [] }] });
+    expect(body).toMatchObject({ items: [{ attempt: 1, retries: [] }] });
   }
 });
 
