@@ -16,6 +16,7 @@ import type { Mailer } from '../ports/mail.ts';
 import type { ActivityMetrics } from '../ports/metrics/activity-metrics.ts';
 import type { McpSessions } from '../ports/mcp/sessions.ts';
 import type { ModelRegistry } from '../ports/models/models.ts';
+import type { ModelPermits } from '../ports/models/permits/permits.ts';
 import type { Sandbox } from '../ports/sandbox/sandbox.ts';
 import type { AttachmentSettings } from '../ports/storage/settings.ts';
 import type { Storage } from '../ports/storage/storage.ts';
@@ -34,6 +35,8 @@ export interface ActivityDeps {
   readonly cancelBus: CancelBus;
   readonly models: ModelRegistry;
   readonly embedder: Embedder;
+  /** Permits for calls of models with limits. */
+  readonly permits: ModelPermits;
   readonly providers: Providers;
   readonly egress: Egress;
   /** Where schemas, templates, pages and files of tenants are processed. */

@@ -67,7 +67,7 @@ function completeDeps(deps: Deps, areas: readonly Area[], deprecations: readonly
     documents: documentsOf(areas, deps.env.publicUrl),
     metrics: createMetrics({
       openStreams: () => deps.hub.counts().streams,
-      more: [deps.work.ended, ...deps.runMetrics.all, ...createPoolMetrics(deps.db)],
+      more: [deps.work.ended, ...deps.runMetrics.all, ...deps.permitMetrics.all, ...createPoolMetrics(deps.db)],
     }),
   };
 }

@@ -10,8 +10,10 @@ import { createEgress, type Egress } from '../ports/egress/egress.ts';
 import { createEmbedder } from '../ports/embeddings/index.ts';
 import { createSchemas } from '../ports/json/schema.ts';
 import { logOutput } from '../ports/config/log-output.ts';
+import { createPermitMetrics } from '../ports/metrics/permit-metrics.ts';
 import { createRunMetrics } from '../ports/metrics/run-metrics.ts';
-import { loadModelRegistry, providersOf, type ModelEnv } from '../ports/models/models.ts';
+import { limitedModels, loadModelRegistry, providersOf, type ModelEnv } from '../ports/models/models.ts';
+import { createModelPermits } from '../ports/models/permits/permits.ts';
 import { createPasswordHasher } from '../ports/passwords/hasher.ts';
 import { createPasswordStrength } from '../ports/passwords/strength.ts';
 import { hasStrictIsolation } from '../ports/sandbox/sandbox.ts';
@@ -65,7 +67,6 @@ export function createLog(level: ApiEnv['logLevel'], destination: DestinationStr
 export async function openDependencies(options: PartsOptions): Promise<Dependencies> {
   const { env, keys, log, isDraining } = options;
   const models = loadModelRegistry(options.models, log);
-  const embedder = createEmbedder(models.embeddings);
   const db =
     options.db ??
     (await connectDatabases({
@@ -94,6 +95,10 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
   const keeper = keepNamespace(temporal, log);
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
+  const limited = limitedModels(models);
+  const permitMetrics = createPermitMetrics(limited);
+  const permits = createModelPermits({ models: limited, redis, prefix: env.redisPrefix, log, metrics: permitMetrics });
+  const embedder = createEmbedder(models.embeddings, permits);
   const runMetrics = createRunMetrics({ providers: providersOf(models), currency: env.billingCurrency });
 
   const close = async () => {
@@ -108,6 +113,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
       egress.close(),
       embedder.close(),
     ]);
+    permits.close();
     redis.disconnect();
     storage.close();
     if (!options.work) await work.close();
@@ -133,6 +139,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
       passwordStrength,
       log,
       runMetrics,
+      permitMetrics,
       now,
       isDraining,
       storage,

@@ -22,7 +22,9 @@ import { createMailer } from '../ports/mail.ts';
 import { createMcpSessions } from '../ports/mcp/sessions.ts';
 import { createActivityMetrics } from '../ports/metrics/activity-metrics.ts';
 import { createRunMetrics } from '../ports/metrics/run-metrics.ts';
-import { loadModelRegistry, providersOf } from '../ports/models/models.ts';
+import { createPermitMetrics } from '../ports/metrics/permit-metrics.ts';
+import { limitedModels, loadModelRegistry, providersOf } from '../ports/models/models.ts';
+import { createModelPermits } from '../ports/models/permits/permits.ts';
 import { createSandbox } from '../ports/sandbox/sandbox.ts';
 import { createStorage } from '../ports/storage/storage.ts';
 import { createTemplates } from '../ports/templates/templates.ts';
@@ -77,7 +79,12 @@ export async function openActivityDeps({
   const providers = createProviders();
 
   closers.add('providers', () => providers.close());
-  const embedder = createEmbedder(models.embeddings);
+  const limited = limitedModels(models);
+  const permitMetrics = createPermitMetrics(limited);
+  const permits = createModelPermits({ models: limited, redis, prefix: env.redisPrefix, log, metrics: permitMetrics });
+
+  closers.add('permits', () => permits.close());
+  const embedder = createEmbedder(models.embeddings, permits);
 
   closers.add('embedding models', () => embedder.close());
   const sandbox = env.hasCodeExec ? createSandbox() : null;
@@ -98,7 +105,8 @@ export async function openActivityDeps({
   const activityMetrics = createActivityMetrics(providerIds);
   const dispatch = createDispatch({ temporal, publisher, db, log, measure: runMetrics.measure });
 
-  for (const metric of [work.ended, ...runMetrics.all, ...activityMetrics.all, ...createPoolMetrics(db)]) metrics.registerMetric(metric);
+  const own = [work.ended, ...runMetrics.all, ...activityMetrics.all, ...permitMetrics.all, ...createPoolMetrics(db)];
+  for (const metric of own) metrics.registerMetric(metric);
 
   return {
     db,
@@ -107,6 +115,7 @@ export async function openActivityDeps({
     cancelBus,
     models,
     embedder,
+    permits,
     providers,
     egress,
     mcp,

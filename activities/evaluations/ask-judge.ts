@@ -53,9 +53,10 @@ export async function askVote(deps: ActivityDeps, asked: VoteAsked): Promise<Sto
   throw last;
 }
 
-/** Whether calls in flight hold the rest of the budget: the judge has not been asked yet, and is asked once they have ended. */
+/** Whether calls in flight hold the rest of the budget or of the model's limits: the judge has not been asked yet, and is asked once they have ended. */
 function waitsForRoom(error: unknown): boolean {
-  return error instanceof Failure && error.code === 'rate_limited' && error.context['reason'] === 'budget_reserved';
+  if (!(error instanceof Failure) || error.code !== 'rate_limited') return false;
+  return error.context['reason'] === 'budget_reserved' || error.context['reason'] === 'model_limits';
 }
 
 /** Returns null when the answer has another form. Throws an EvaluatorError when the judge refuses. */

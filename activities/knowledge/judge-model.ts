@@ -4,12 +4,14 @@ import { openMeteredCall, type MeteredCall } from '../../domain/billing/metered-
 import { settleJudgement } from '../../domain/knowledge/upkeep/settle-judgement.ts';
 import type { Judge, JudgeQuestion, Judgement } from '../../domain/knowledge/upkeep/judge.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
+import type { Permit } from '../../ports/models/permits/permits.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { ModelAborted, ModelError } from '../model/faults/errors.ts';
 import { estimateCost } from '../model/prompt/estimate.ts';
 import { formatNotice, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../model/prompt/json-answer.ts';
 import { measureCall } from '../model/usage/measure-call.ts';
+import { permitDelayMs, takePermit } from '../model/usage/permits.ts';
 import { defaultModelSettings } from '../model/prompt/prompt.ts';
 import { streamModelStep, type ModelFinish, type ModelStepRequest } from '../model/step.ts';
 import { countPrompt, ledgerTokens, type TokenUsage } from '../model/usage/usage.ts';
@@ -17,6 +19,7 @@ import { transactAsSystem } from '../support/as-system.ts';
 
 /** Maximum tokens of a judge's answer. */
 const maxOutputTokens = 2_000;
+const maxPermitWaitMs = 20_000;
 
 /** A judge that asks the chat models of the registry: each call passes the budget check and is settled once under the key of its question. */
 export function createJudge(deps: ActivityDeps): Judge {
@@ -32,6 +35,7 @@ export function createJudge(deps: ActivityDeps): Judge {
       1,
       createHash('sha256').update(question.step).digest('hex').slice(0, 32),
     );
+    const permit = model.limits === null ? null : await permitOf(deps, question, request);
     const metered = await openMeteredCall(
       {
         transact: (work) => transactAsSystem(deps, work),
@@ -47,9 +51,23 @@ export function createJudge(deps: ActivityDeps): Judge {
         model: { id: model.id, free: model.isFree },
         estimate: (prices) => estimateCost(request, prices),
       },
-    );
-    return ask(deps, { question, model, request, metered, key });
+    ).catch((error: unknown) => {
+      permit?.giveBack();
+      throw error;
+    });
+    return ask(deps, { question, model, request, permit, metered, key }).finally(() => permit?.giveBack());
   };
+}
+
+/** Waits for a permit. Throws 429, as for a budget that calls in flight hold, when there is none in time. */
+async function permitOf(deps: ActivityDeps, { workspaceId, signal }: JudgeQuestion, request: ModelStepRequest): Promise<Permit> {
+  const permit = await takePermit(deps, { request, workspaceId, signal, maxWaitMs: maxPermitWaitMs });
+  if (permit !== null) return permit;
+  throw fail('rate_limited', {
+    reason: 'model_limits',
+    retryAfterS: Math.ceil(permitDelayMs(deps, request.model.provider) / 1_000),
+    detail: 'Calls in flight use up the limits of the model.',
+  });
 }
 
 function requestOf(model: ResolvedModel, { instructions, prompt, schema, signal }: JudgeQuestion): ModelStepRequest {
@@ -71,15 +89,16 @@ interface Asked {
   readonly question: JudgeQuestion;
   readonly model: ResolvedModel;
   readonly request: ModelStepRequest;
+  readonly permit: Permit | null;
   readonly metered: MeteredCall;
   readonly key: string;
 }
 
 async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
-  const { question, request, metered } = asked;
+  const { question, request, permit, metered } = asked;
   try {
     await announce(deps, asked);
-    const { finish, given } = await measureCall(deps, request, () => collect(deps, request));
+    const { finish, given } = await measureCall(deps, { request, permit }, () => collect(deps, request));
     const spent = { usage: finish.usage, providerRequestId: finish.providerRequestId, raw: rawOf(given) };
     const answer = await checked(deps, asked, given).catch(async (error: unknown) => {
       await settle(deps, asked, { ...spent, answer: null }); // the call was made, whatever happens to its answer

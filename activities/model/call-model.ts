@@ -26,6 +26,7 @@ import { storeAnswered } from './store-answered.ts';
 import type { CheckedCall, ModelStepResult } from '../../db/runs/steps/stored-step.ts';
 
 const maxMs = 29 * 60_000;
+const maxPermitWaitMs = 30_000;
 
 /** The activity of one model step: claims a try, streams it, and stores message, calls and usage together. A later try returns what is stored. */
 export function createModelActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'callModel'> {
@@ -48,7 +49,7 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
   let collected: CollectedStep | null = null;
   try {
     const request = await requestOf(deps, modelTry, abort.signal);
-    const passed = await holdCost(deps, { modelTry, request, abort });
+    const passed = await holdCost(deps, { modelTry, request, abort, maxPermitWaitMs });
     if (passed.kind === 'wait') return { outcome: 'wait', wait: passed.wait };
     hold = passed;
     modelTry = { ...modelTry, startedAt: passed.at };
@@ -64,7 +65,8 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
       resultTool: request.json?.mode === 'tool' ? resultToolSlug : null,
       json: request.json?.mode ?? null,
     };
-    collected = await measureCall(deps, request, () => collectStep(streamModelStep(deps, request), sink), spanOf(modelTry));
+    const facts = { request, permit: hold.permit, span: spanOf(modelTry) };
+    collected = await measureCall(deps, facts, () => collectStep(streamModelStep(deps, request), sink));
     for (const warning of [...(collected.finish.warnings ?? []), ...emptyWarning(collected)])
       deps.log.warn({ run_id: modelTry.opened.run.id, step: modelTry.step, model: modelTry.model.id, warning }, 'odd answer of a model');
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });

@@ -43,6 +43,8 @@ export interface OwnQuestion {
 export type OwnAnswer = { readonly kind: 'given' | 'stored' | 'unreadable' } | { readonly kind: 'wait'; readonly wait: StepWait };
 
 const maxMs = 9 * 60_000;
+/** Its caller has a bounded number of tries, so it waits as long as the call itself leaves it time. */
+const maxPermitWaitMs = 4 * 60_000;
 
 /**
  * Asks the run's model a question of the platform's own, as a model step of the run: claimed, held in the budgets, billed once and stored with its answer, like
@@ -64,14 +66,14 @@ async function makeTry(deps: ActivityDeps, question: OwnQuestion, { claimed, wri
   let finish: ModelFinish | null = null;
   try {
     const request = requestOf(question, modelTry, abort.signal);
-    const passed = await holdCost(deps, { modelTry, request, abort });
+    const passed = await holdCost(deps, { modelTry, request, abort, maxPermitWaitMs });
     if (passed.kind === 'wait') return { kind: 'wait', wait: passed.wait };
     hold = passed;
     modelTry = { ...modelTry, startedAt: passed.at };
     await announceCall(deps, modelTry, { messageId, request });
     // A call that has not left costs nothing.
     abort.signal.throwIfAborted();
-    const asked = await measureCall(deps, request, () => collect(deps, request), spanOf(modelTry));
+    const asked = await measureCall(deps, { request, permit: hold.permit, span: spanOf(modelTry) }, () => collect(deps, request));
     ({ finish } = asked);
     const value = asked.value;
     if (value === undefined) throw new UnreadableAnswer(finish);

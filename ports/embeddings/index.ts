@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Attributes } from '@opentelemetry/api';
+import type { ModelPermits } from '../models/permits/permits.ts';
 import { countTokens } from '../models/token-count.ts';
 import { attribute } from '../telemetry/conventions.ts';
 import { genAiName, inSpan } from '../telemetry/spans.ts';
 import { EmbeddingError } from './errors.ts';
 import { hashVector } from './hash.ts';
 import { createOnboardModel, type OnboardModel } from './onboard.ts';
+import { embedWithPermit } from './permits.ts';
 import type { EmbeddingRegistry, ResolvedEmbedding } from './registry.ts';
-import { createRemoteModels } from './remote.ts';
+import { createRemoteModels, type RemoteEmbedding } from './remote.ts';
 import { openTokenizer } from './tokenizer.ts';
 
 export { EmbeddingError } from './errors.ts';
@@ -43,6 +45,8 @@ export interface EmbeddingRequest {
   readonly model: string;
   readonly kind: 'query' | 'document';
   readonly texts: readonly string[];
+  /** The workspace that pays, among whose calls this one waits for a permit; absent: nobody's. */
+  readonly workspaceId?: string;
   readonly signal: AbortSignal;
 }
 
@@ -72,12 +76,25 @@ export interface Embedder {
 /** Texts that are hashed before other work of the process gets its turn. */
 const hashedAtOnce = 8;
 
-/** Opens the models of this process. Nothing is loaded before it is needed. */
-export function createEmbedder(registry: EmbeddingRegistry): Embedder {
+/** Opens the models of this process. Nothing is loaded before it is needed. `permits`: for models with limits. */
+export function createEmbedder(registry: EmbeddingRegistry, permits: ModelPermits | null = null): Embedder {
   const resolved = new Map(registry.models.map((model) => [model.id, model]));
   const known = new Map(registry.models.map((model) => [model.id, toModel(model)]));
   const remote = createRemoteModels();
   let onboard: OnboardModel | null = null;
+
+  function callRemote(model: RemoteEmbedding, request: EmbeddingRequest): Promise<EmbeddingAnswer> {
+    const send = () =>
+      inSpan({ name: genAiName('embeddings', model.id), kind: 'client', attributes: attributesOf(model) }, async (span) => {
+        const answer = await remote.call(model, request);
+        if (answer.inputTokens !== null) span.setAttribute(attribute.inputTokens, answer.inputTokens);
+        return answer;
+      });
+    if (permits === null || model.limits === null) return send();
+    const count = known.get(model.id)?.countTokens ?? countTokens;
+    const tokens = request.texts.reduce((sum, text) => sum + Math.min(model.maxTokens, count(text)), 0);
+    return embedWithPermit(permits, { model, request, tokens }, send);
+  }
 
   async function call(request: EmbeddingRequest): Promise<EmbeddingAnswer> {
     const model = resolved.get(request.model);
@@ -92,11 +109,7 @@ export function createEmbedder(registry: EmbeddingRegistry): Embedder {
         onboard ??= createOnboardModel(model.files, model);
         return unbilled(await onboard.embed(request));
       case 'remote':
-        return inSpan({ name: genAiName('embeddings', model.id), kind: 'client', attributes: attributesOf(model) }, async (span) => {
-          const answer = await remote.call(model, request);
-          if (answer.inputTokens !== null) span.setAttribute(attribute.inputTokens, answer.inputTokens);
-          return answer;
-        });
+        return callRemote(model, request);
       default:
         throw new Error(`no adapter for ${model satisfies never}`);
     }

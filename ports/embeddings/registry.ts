@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { EnvironmentError } from '../config/environment.ts';
 import type { EmbeddingEntry } from '../models/embedding-entry.ts';
+import { callLimits, type CallLimits } from '../models/limits.ts';
 import type { ModelConnection, ModelEnv } from '../models/models.ts';
 import { hashDim } from './hash.ts';
 
@@ -16,8 +17,10 @@ export interface OnboardFiles {
 }
 
 /** One embedding model that this deployment can use. */
-export type ResolvedEmbedding = EmbeddingEntry &
-  (
+export type ResolvedEmbedding = EmbeddingEntry & {
+  /** Null: its calls need no permit. */
+  readonly limits: CallLimits | null;
+} & (
     | { readonly adapter: 'hash' }
     | { readonly adapter: 'onboard'; readonly files: OnboardFiles }
     | { readonly adapter: 'remote'; readonly connection: ModelConnection }
@@ -37,6 +40,8 @@ const builtin = {
   tokenizer: null,
   isFree: true,
   sendsDimensions: false,
+  ownLimits: null,
+  limits: null,
 } as const;
 
 /** Feature hashing, which needs nothing: nearness only by shared words, so it only helps where the lexical leg finds nothing. */
@@ -77,7 +82,9 @@ export function resolveEmbeddings(
     ...(files === null ? [] : [{ ...onboardModel, files }]),
     ...entries.flatMap((entry) => {
       const connection = connections.get(entry.provider);
-      return connection ? [{ ...entry, adapter: 'remote' as const, connection }] : [];
+      return connection
+        ? [{ ...entry, adapter: 'remote' as const, connection, limits: callLimits(connection.limits, entry.ownLimits) }]
+        : [];
     }),
   ];
   const fallback = files === null ? hashModel.id : onboardModel.id;

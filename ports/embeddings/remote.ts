@@ -5,7 +5,8 @@ import { toUnitLength } from './hash.ts';
 import type { EmbeddingAnswer, EmbeddingRequest } from './index.ts';
 import type { ResolvedEmbedding } from './registry.ts';
 
-type RemoteEmbedding = Extract<ResolvedEmbedding, { adapter: 'remote' }>;
+/** An embedding model behind HTTP. */
+export type RemoteEmbedding = Extract<ResolvedEmbedding, { adapter: 'remote' }>;
 
 /** Embedding models behind HTTP. The operator configures them, so their requests bypass the egress guard, like those of model providers. */
 export interface RemoteModels {

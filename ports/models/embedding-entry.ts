@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { LimitsEntry, toLimits, type RateLimits } from './limits.ts';
 
 /** One embedding model of a registry file (`"kind": "embedding"`). */
 export interface EmbeddingEntry {
@@ -19,6 +20,8 @@ export interface EmbeddingEntry {
   readonly maxBatch: number;
   /** Whether the request states the number of dimensions; only some models accept that. */
   readonly sendsDimensions: boolean;
+  /** Its own, beside those of its provider; null: none. */
+  readonly ownLimits: RateLimits | null;
 }
 
 /** Maximum dimensions of a vector in the database and its index. */
@@ -42,6 +45,7 @@ export const EmbeddingModelEntry = Type.Object(
     free: Type.Optional(Type.Boolean()),
     max_batch: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_048 })),
     send_dimensions: Type.Optional(Type.Boolean()),
+    limits: Type.Optional(LimitsEntry),
   },
   { additionalProperties: false },
 );
@@ -62,5 +66,6 @@ export function toEmbeddingEntry(entry: Static<typeof EmbeddingModelEntry>): Emb
     isFree: entry.free ?? false,
     maxBatch: entry.max_batch ?? 64,
     sendsDimensions: entry.send_dimensions ?? false,
+    ownLimits: toLimits(entry.limits),
   };
 }

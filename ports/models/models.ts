@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { embeddingFacts, resolveEmbeddings, type EmbeddingRegistry } from '../embeddings/registry.ts';
 import { EnvironmentError } from '../config/environment.ts';
+import { callLimits, type CallLimits, type RateLimits } from './limits.ts';
+import type { LimitedModel } from './permits/permits.ts';
 import {
   readModelRegistryFile,
   type ModelAdapter,
@@ -37,10 +39,14 @@ export interface ModelInfo {
   readonly isFree: boolean;
   /** The keys of `model_settings.provider_options` that are passed on. */
   readonly providerOptionKeys: readonly string[];
+  /** Null: its calls need no permit. */
+  readonly limits: CallLimits | null;
 }
 
 export interface ModelConnection {
   readonly providerId: string;
+  /** Of all models of the provider together; null: none. */
+  readonly limits: RateLimits | null;
   readonly adapter: ModelAdapter;
   readonly baseUrl: string | null;
   /** A function, so that neither JSON nor a log ever shows the key. */
@@ -107,6 +113,11 @@ export function providersOf(registry: Pick<ModelRegistry, 'list'>): string[] {
   return [...new Set(registry.list().map(({ provider }) => provider))];
 }
 
+/** The models whose calls need a permit, chat and embeddings. */
+export function limitedModels({ list, embeddings }: Pick<ModelRegistry, 'list' | 'embeddings'>): LimitedModel[] {
+  return [...list(), ...embeddings.models].filter(({ limits }) => limits !== null);
+}
+
 /** Returns the names of the capabilities that a configuration needs and the model lacks; empty when it may be used. */
 export function missingCapabilities(model: ModelInfo, needs: { readonly hasTools: boolean; readonly reasoning: ReasoningLevel }): string[] {
   const wantsReasoning = needs.reasoning !== 'provider-default' && needs.reasoning !== 'none';
@@ -154,6 +165,7 @@ function compatibleProvider(baseUrl: string, name: string | undefined): Provider
     baseUrl,
     keyEnv: null,
     defaultModel: name,
+    limits: null,
     providerOptionKeys: [
       'top_k',
       'min_p',
@@ -177,7 +189,7 @@ function compatibleProvider(baseUrl: string, name: string | undefined): Provider
 }
 
 function bareModel(provider: string, name: string): ModelEntry {
-  return { id: `${provider}/${name}`, provider, name, aliases: [name], overrides: {} };
+  return { id: `${provider}/${name}`, provider, name, aliases: [name], overrides: {}, limits: null };
 }
 
 function resolvedModel(provider: ProviderEntry, entry: ModelEntry, env: ModelEnv): ResolvedModel {
@@ -191,6 +203,7 @@ function resolvedModel(provider: ProviderEntry, entry: ModelEntry, env: ModelEnv
     aliases: entry.aliases,
     kind: 'chat',
     providerOptionKeys: provider.providerOptionKeys,
+    limits: callLimits(provider.limits, entry.limits),
     connection: connectionOf(provider, env),
   };
 }
@@ -201,6 +214,7 @@ function connectionOf(provider: ProviderEntry, env: ModelEnv): ModelConnection {
     providerId: provider.id,
     adapter: provider.adapter,
     baseUrl: provider.baseUrl,
+    limits: provider.limits,
     apiKey: () => (keyName === null ? null : env[keyName] || null),
   };
 }

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { EmbeddingModelEntry, toEmbeddingEntry, type EmbeddingEntry } from './embedding-entry.ts';
 import { EnvironmentError } from '../config/environment.ts';
+import { LimitsEntry, toLimits, type RateLimits } from './limits.ts';
 
 export const modelAdapters = ['openai', 'anthropic', 'openai_compatible', 'builtin'] as const;
 export type ModelAdapter = (typeof modelAdapters)[number];
@@ -36,6 +37,8 @@ export interface ProviderEntry {
   readonly defaultModel: string | null;
   readonly providerOptionKeys: readonly string[];
   readonly modelDefaults: ModelFacts;
+  /** Of all its models together; null: none. */
+  readonly limits: RateLimits | null;
 }
 
 export interface ModelEntry {
@@ -44,6 +47,7 @@ export interface ModelEntry {
   readonly name: string;
   readonly aliases: readonly string[];
   readonly overrides: Partial<ModelFacts>;
+  readonly limits: RateLimits | null;
 }
 
 export interface RegistryFile {
@@ -90,6 +94,7 @@ const Provider = Type.Object(
     default_model: Type.Optional(Name),
     provider_options: Type.Optional(Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 60 }), { maxItems: 50 })),
     model_defaults: Defaults,
+    limits: Type.Optional(LimitsEntry),
   },
   { additionalProperties: false },
 );
@@ -102,6 +107,7 @@ const Model = Type.Object(
     name: Name,
     aliases: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 120 }), { maxItems: 20 })),
     ...Type.Partial(Defaults).properties,
+    limits: Type.Optional(LimitsEntry),
   },
   { additionalProperties: false },
 );
@@ -191,6 +197,7 @@ function toProvider(provider: Static<typeof Provider>): ProviderEntry {
     keyEnv: provider.key_env ?? null,
     defaultModel: provider.default_model ?? null,
     providerOptionKeys: provider.provider_options ?? [],
+    limits: toLimits(provider.limits),
     modelDefaults: {
       contextWindow: provider.model_defaults.context_window,
       maxOutputTokens: provider.model_defaults.max_output_tokens ?? null,
@@ -209,6 +216,7 @@ function toModel(model: Static<typeof Model>): ModelEntry {
     provider: model.provider,
     name: model.name,
     aliases: model.aliases ?? [],
+    limits: toLimits(model.limits),
     overrides: {
       ...(model.context_window === undefined ? {} : { contextWindow: model.context_window }),
       ...(model.max_output_tokens === undefined ? {} : { maxOutputTokens: model.max_output_tokens }),

@@ -44,6 +44,8 @@ export interface ModelServer {
   /** Registers a script under a name that a user message or a model name can pick. */
   script(name: string, script: Script): void;
   calls(): readonly ModelCall[];
+  /** The most requests that it answered at the same time since the last reset. */
+  readonly peak: number;
   /** Befalls every request, whatever its script says, until it is null again. */
   weather: Fault | null;
   /** Forgets calls, tries and scripts. */
@@ -56,6 +58,8 @@ interface State {
   readonly attempts: Map<string, number>;
   calls: ModelCall[];
   weather: Fault | null;
+  open: number;
+  peak: number;
 }
 
 const wires = { '/v1/chat/completions': chatWire, '/v1/responses': responsesWire, '/v1/messages': messagesWire };
@@ -66,7 +70,7 @@ const wires = { '/v1/chat/completions': chatWire, '/v1/responses': responsesWire
  * Control: POST /control/script {name, script}, GET /control/calls, POST /control/reset.
  */
 export async function startModelServer(options: { readonly port?: number } = {}): Promise<ModelServer> {
-  const state: State = { scripts: new Map(), attempts: new Map(), calls: [], weather: null };
+  const state: State = { scripts: new Map(), attempts: new Map(), calls: [], weather: null, open: 0, peak: 0 };
   const server = createServer((request, response) => {
     serve(state, request, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'application/json' });
@@ -83,6 +87,9 @@ export async function startModelServer(options: { readonly port?: number } = {})
     port,
     script: (name, script) => void state.scripts.set(name, script),
     calls: () => state.calls,
+    get peak() {
+      return state.peak;
+    },
     get weather() {
       return state.weather;
     },
@@ -102,6 +109,7 @@ function reset(state: State): void {
   state.attempts.clear();
   state.calls = [];
   state.weather = null;
+  state.peak = state.open;
 }
 
 async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -178,7 +186,10 @@ async function answerModel(state: State, { path, body, response }: ModelExchange
   };
   state.calls.push(call);
   const gone = new AbortController();
+  state.open += 1;
+  state.peak = Math.max(state.peak, state.open);
   response.on('close', () => {
+    state.open -= 1;
     if (response.writableFinished) return;
     if (call.outcome === 'open') call.outcome = 'client_gone';
     gone.abort();

@@ -100,17 +100,54 @@ function shouldRetry(headers: Readonly<Record<string, string>>): boolean | null 
   return value === 'false' ? false : null;
 }
 
-/** `retry-after-ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3); null when neither is usable. */
+/** `retry-after-ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3), else the provider's own headers; null when none is usable. */
 function retryAfterMs(headers: Readonly<Record<string, string>>): number | null {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (Number.isFinite(ms)) return bounded(ms);
 
   const value = headers['retry-after'];
-  if (value === undefined) return null;
-  if (/^\d+(\.\d+)?$/.test(value.trim())) return bounded(Number(value) * 1_000);
+  if (value !== undefined && /^\d+(\.\d+)?$/.test(value.trim())) return bounded(Number(value) * 1_000);
+  const found = msUntil(value) ?? usedUpMs(headers);
+  return found === null ? null : bounded(found);
+}
 
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? null : bounded(date - Date.now());
+/**
+ * Returns the time until the last used-up quota of the provider's own headers is reset: a duration at OpenAI (open-webui/open-webui#3743), a date at Anthropic
+ * (anthropics/anthropic-sdk-typescript#357, whoz-oss/coday#110). A quota of which something remains has not refused the call.
+ */
+function usedUpMs(headers: Readonly<Record<string, string>>): number | null {
+  const resets = quotas.flatMap(([remaining, reset]) => {
+    if (headers[remaining]?.trim() !== '0') return [];
+    const ms = durationMs(headers[reset]) ?? msUntil(headers[reset]);
+    return ms === null ? [] : [ms];
+  });
+  return resets.length === 0 ? null : Math.max(...resets);
+}
+
+const quotas = [
+  ...['requests', 'tokens'].map((kind) => [`x-ratelimit-remaining-${kind}`, `x-ratelimit-reset-${kind}`] as const),
+  ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map(
+    (kind) => [`anthropic-ratelimit-${kind}-remaining`, `anthropic-ratelimit-${kind}-reset`] as const,
+  ),
+];
+
+const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
+
+/** Reads `1s`, `6m0s`, `120ms`, and a number of seconds (Azure: openai/openai-dotnet#838). */
+function durationMs(value = ''): number | null {
+  const text = value.trim();
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1_000;
+  if (!/^(?:\d+(?:\.\d+)?(?:d|h|ms|m|s))+$/.test(text)) return null;
+  const parts = text.matchAll(/(?<amount>\d+(?:\.\d+)?)(?<unit>d|h|ms|m|s)/g);
+  return [...parts].reduce(
+    (sum, { groups }) => sum + Number(groups?.['amount']) * (unitMs[groups?.['unit'] as keyof typeof unitMs] ?? 0),
+    0,
+  ); // one of the pattern's
+}
+
+function msUntil(date = ''): number | null {
+  const at = Date.parse(date);
+  return Number.isNaN(at) ? null : at - Date.now();
 }
 
 /** No provider means more than a day. */

@@ -2,9 +2,11 @@ import type { Attributes } from '@opentelemetry/api';
 import type { ResolvedModel } from '../../../ports/models/models.ts';
 import { attribute, genAiProviderOf, tokenAttributes } from '../../../ports/telemetry/conventions.ts';
 import { genAiName, inSpan } from '../../../ports/telemetry/spans.ts';
+import type { Permit } from '../../../ports/models/permits/permits.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { ModelError, reasonOf } from '../faults/errors.ts';
 import type { ModelFinish, ModelStepRequest } from '../step.ts';
+import { callWithPermit } from './permits.ts';
 import { ledgerTokens } from './usage.ts';
 
 /** What the caller knows of the span of its call. */
@@ -13,14 +15,22 @@ export interface ChatSpan {
   readonly attributes: Attributes;
 }
 
-/** Makes one model call and records its duration and outcome, as metrics and as a span `chat`. */
+/** A call to be made. */
+export interface MeasuredCall {
+  readonly request: ModelStepRequest;
+  /** Null: its model has no limits. */
+  readonly permit: Permit | null;
+  readonly span?: ChatSpan;
+}
+
+/** Makes one model call, ends its permit, and records its duration and outcome, as metrics and as a span `chat`. */
 export async function measureCall<R extends { readonly finish: ModelFinish }>(
   { metrics }: Pick<ActivityDeps, 'metrics'>,
-  request: ModelStepRequest,
+  { request, permit, span: { spanId, attributes } = { attributes: {} } }: MeasuredCall,
   call: () => Promise<R>,
-  { spanId, attributes }: ChatSpan = { attributes: {} },
 ): Promise<R> {
   const { model } = request;
+  const make = permit === null ? call : () => callWithPermit(permit, call);
   const startedAt = performance.now();
   let outcome = 'ok';
   try {
@@ -32,7 +42,7 @@ export async function measureCall<R extends { readonly finish: ModelFinish }>(
         ...(spanId === undefined ? {} : { ids: { spanId } }),
       },
       async (span) => {
-        const answered = await call();
+        const answered = await make();
         span.setAttributes(answerAttributes(answered.finish));
         return answered;
       },

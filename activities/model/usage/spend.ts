@@ -11,9 +11,11 @@ import { autocommitAsRun, transactAsRun } from '../../runs/as-run.ts';
 import type { ActivityAbort } from '../../support/abort.ts';
 import { fenced, giveUp } from '../../support/failures.ts';
 import { retryWhileUnavailable } from '../../support/retry-unavailable.ts';
+import type { Permit } from '../../../ports/models/permits/permits.ts';
 import { estimateCost } from '../prompt/estimate.ts';
 import { callKeyOf, type ModelTry } from '../model-try.ts';
 import type { ModelStepRequest } from '../step.ts';
+import { permitDelayMs, takePermit } from './permits.ts';
 
 /** How long an activity waits for calls in flight to release their holds; after that its run waits, and the slot is free. */
 const maxBusyMs = 60_000;
@@ -21,11 +23,16 @@ const shortestPauseMs = 1_000;
 const maxPauseMs = 10_000;
 const maxRolls = 5;
 
-/** A try that may be made. `close` ends the renewal of its hold; settling or releasing the hold is up to the code that settles the try. */
+/**
+ * A try that may be made. `close` ends the renewal of its hold, and gives its permit back if it was not used; settling or releasing the hold is up to the code
+ * that settles the try.
+ */
 export interface OpenHold {
   readonly kind: 'held';
   /** When the hold was reserved, by the database's clock: the call belongs to the budget windows of that time. */
   readonly at: Date;
+  /** Null: the model has no limits. */
+  readonly permit: Permit | null;
   close(): void;
 }
 
@@ -33,34 +40,64 @@ export interface SpendFacts {
   readonly modelTry: ModelTry;
   readonly request: ModelStepRequest;
   readonly abort: ActivityAbort;
+  /** How long the activity waits for a permit; after that its run waits, and the slot is free. */
+  readonly maxPermitWaitMs: number;
 }
 
 /**
- * Passes a try through the budget check before it is made: holds its maximum cost in every budget and cap that applies to it. When spending leaves too
- * little, the run ends (budget_exceeded) or waits, as its `on_budget` says; when only the holds of calls in flight are in the way, the check is retried. While
- * the database is unavailable, no model is called: the check fails closed.
+ * Passes a try through the limits of its model and the budget check before it is made: takes a permit, then holds its maximum cost in every budget and cap that
+ * applies to it. When spending leaves too little, the run ends (budget_exceeded) or waits, as its `on_budget` says; when only the holds of calls in flight are
+ * in the way, the check is retried, without the permit. While the database is unavailable, no model is called: the check fails closed.
  */
 export async function holdCost(
   deps: ActivityDeps,
-  { modelTry, request, abort }: SpendFacts,
+  { modelTry, request, abort, maxPermitWaitMs }: SpendFacts,
 ): Promise<OpenHold | { readonly kind: 'wait'; readonly wait: StepWait }> {
-  if (!modelTry.terms.isCounted) return { kind: 'held', at: modelTry.startedAt, close: () => undefined };
-  const estimate = estimateCost(request, modelTry.terms.prices);
+  const { terms, model, opened } = modelTry;
+  if (model.limits === null && !terms.isCounted) return { kind: 'held', at: modelTry.startedAt, permit: null, close: () => undefined };
+  const { workspace_id: workspaceId, activated_at: activatedAt, limits } = opened.run;
+  const since = activatedAt === null ? null : new Date(activatedAt);
+  const permitAsked = { request, workspaceId, since, signal: abort.signal, maxWaitMs: maxPermitWaitMs };
+  const estimate = terms.isCounted ? estimateCost(request, terms.prices) : null;
 
   const end = performance.now() + maxBusyMs;
   for (;;) {
-    const found = await judge(deps, modelTry, estimate);
-    if (found.outcome === 'ok') return { kind: 'held', at: found.at, close: keepHeld(deps, modelTry) };
+    const permit = model.limits === null ? null : await takePermit(deps, permitAsked);
+    if (permit === null && model.limits !== null) return putOffFor(deps, modelTry, permitDelayMs(deps, model.provider));
+    if (estimate === null) return { kind: 'held', at: modelTry.startedAt, permit, close: () => permit?.giveBack() };
+    const found = await orGiveBack(permit, () => judge(deps, modelTry, estimate));
+    if (found.outcome === 'ok') return { kind: 'held', at: found.at, permit, close: closing(permit, keepHeld(deps, modelTry)) };
+    permit?.giveBack();
     if (found.outcome === 'full') {
-      if (modelTry.opened.run.limits.on_budget === 'fail') throw giveUp(budgetExceeded(found.fullAt));
+      if (limits.on_budget === 'fail') throw giveUp(budgetExceeded(found.fullAt));
       return putOff(deps, modelTry, { on: 'budget', fullAt: found.fullAt, needed: estimate });
     }
     const pauseMs = shortestPauseMs + Math.floor(Math.random() * (maxPauseMs - shortestPauseMs));
-    if (performance.now() + pauseMs > end) return putOff(deps, modelTry, { on: 'timer', untilMs: deps.db.clock.now().getTime() + pauseMs });
+    if (performance.now() + pauseMs > end) return putOffFor(deps, modelTry, pauseMs);
     await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => {
       throw abort.signal.reason;
     });
   }
+}
+
+async function orGiveBack<R>(permit: Permit | null, work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (error) {
+    permit?.giveBack();
+    throw error;
+  }
+}
+
+function closing(permit: Permit | null, close: () => void): () => void {
+  return () => {
+    permit?.giveBack();
+    close();
+  };
+}
+
+function putOffFor(deps: ActivityDeps, modelTry: ModelTry, ms: number): Promise<{ kind: 'wait'; wait: StepWait }> {
+  return putOff(deps, modelTry, { on: 'timer', untilMs: deps.db.clock.now().getTime() + ms });
 }
 
 /**

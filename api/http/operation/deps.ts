@@ -7,6 +7,7 @@ import type { Outgoing } from '../../../db/tenant-transaction.ts';
 import type { Egress } from '../../../ports/egress/egress.ts';
 import type { Embedder } from '../../../ports/embeddings/index.ts';
 import type { SchemasByTenant } from '../../../ports/json/schema.ts';
+import type { PermitMetrics } from '../../../ports/metrics/permit-metrics.ts';
 import type { RunMetrics } from '../../../ports/metrics/run-metrics.ts';
 import type { ModelRegistry } from '../../../ports/models/models.ts';
 import type { PasswordStrength } from '../../../ports/passwords/strength.ts';
@@ -49,6 +50,7 @@ export interface Deps {
   readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
   readonly log: Logger;
   readonly runMetrics: RunMetrics;
+  readonly permitMetrics: PermitMetrics;
   readonly now: () => Date;
   /** Publishes frames and notices and sends outbox rows after a commit. Never throws: the outbox relay and the reconciler send again what fails. */
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;

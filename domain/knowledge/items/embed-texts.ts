@@ -85,7 +85,13 @@ interface Batch {
 
 async function callOnce(deps: EmbeddingDeps, call: Batch): Promise<EmbeddingAnswer> {
   const { model, wanted, batch, isCaching } = call;
-  const request = { model: model.id, kind: wanted.kind, texts: batch.map(({ text }) => text), signal: wanted.signal };
+  const request = {
+    model: model.id,
+    kind: wanted.kind,
+    texts: batch.map(({ text }) => text),
+    workspaceId: wanted.workspaceId,
+    signal: wanted.signal,
+  };
   const key = { organizationId: wanted.organizationId, model: model.id, revision: model.revision };
   const cached = ({ vectors }: EmbeddingAnswer) =>
     isCaching ? batch.map(({ sha256 }, at) => ({ sha256, embedding: vectors[at] ?? new Float32Array() })) : [];

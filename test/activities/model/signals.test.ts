@@ -36,6 +36,35 @@ const signals: readonly (readonly [string, Fault, object])[] = [
     status(429, { headers: { 'retry-after-ms': '250', 'retry-after': '7' } }),
     { class: 'RateLimited', retryAfterMs: 250 },
   ],
+  [
+    '429 with a used-up quota of OpenAI',
+    status(429, {
+      headers: {
+        'x-ratelimit-remaining-requests': '0',
+        'x-ratelimit-reset-requests': '1m2.5s',
+        'x-ratelimit-remaining-tokens': '29996',
+        'x-ratelimit-reset-tokens': '6m0s',
+      },
+    }),
+    { class: 'RateLimited', retryAfterMs: 62_500 },
+  ],
+  [
+    '429 with quotas of OpenAI of which something remains',
+    status(429, { headers: { 'x-ratelimit-remaining-requests': '499', 'x-ratelimit-reset-requests': '120ms' } }),
+    { class: 'RateLimited', retryAfterMs: null },
+  ],
+  [
+    '429 with a used-up quota of Anthropic',
+    status(429, {
+      headers: {
+        'anthropic-ratelimit-requests-remaining': '4000',
+        'anthropic-ratelimit-requests-reset': '2025-06-02T15:14:45Z',
+        'anthropic-ratelimit-input-tokens-remaining': '0',
+        'anthropic-ratelimit-input-tokens-reset': '2999-06-02T15:15:48Z',
+      },
+    }),
+    { class: 'RateLimited', retryAfterMs: 86_400_000 },
+  ],
   ['500', status(500), { class: 'Unavailable', retryable: true, usage: null }],
   ['529', status(529), { class: 'Unavailable', retryable: true, status: 529, providerCode: 'some_error' }],
   [
