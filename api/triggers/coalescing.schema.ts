@@ -15,10 +15,13 @@ export const Coalescing = stating(
       event_time_path: Type.Optional(
         nullable(
           stating(
-            text(400, {
-              description:
-                'JSON pointer to the sender’s timestamp in the body, RFC 3339 or Unix; determines which delivery is first and last',
-            }),
+            {
+              ...text(400, {
+                description:
+                  'JSON pointer to the sender’s timestamp in the body, RFC 3339 or Unix; determines which delivery is first and last',
+              }),
+              examples: ['/created_at'],
+            },
             { pattern: pointerForm.source },
           ),
         ),

@@ -7,7 +7,6 @@ import { startApi, type TestApi } from '../support/api.ts';
 import { bearer, makeTenant, type TestTenant } from '../support/tenant.ts';
 
 const id = '01960000-0000-7000-8000-000000000001';
-const other = '01960000-0000-7000-8000-000000000002';
 const input = { text: 'Hello' };
 const slack = { kind: 'slack', name: 'Desk', agent_id: id, settings: {}, secrets: { bot_token: 'a', signing_secret: 'b' } };
 const rule = { name: 'Failures', kind: 'run_failure_pct', operator: 'gt', threshold: 5 };
