@@ -60,6 +60,7 @@ meant_codes = {"cursor_invalid", "idempotency_key_mismatch"}
 aims = http.client.HTTPConnection("127.0.0.1", int(os.environ["FUZZ_AIM_PORT"]), timeout=300)
 is_whole = os.environ["FUZZ_WHOLE"] == "1"
 mark = "X-Fuzz"
+views = ("X-View-Organization", "X-View-Workspace", "X-Acting-User")
 statuses = collections.defaultdict(collections.Counter)
 suggested = collections.Counter()
 refused = set()
@@ -72,7 +73,7 @@ def filter_case(context, case):
     meta = case.meta
     if meta is None or meta.phase.name != TestPhase.COVERAGE:
         return True
-    key = (case.operation.label, meta.phase.data.scenario)
+    key = (case.operation.label, meta.phase.data.scenario, meta.phase.data.parameter_location)
     suggested[key] += 1
     number = suggested[key]
     return number == 1 or (is_whole and number & (number - 1) == 0)
@@ -102,10 +103,11 @@ def before_call(context, case, kwargs):
         kept = {name: value for name, value in case.body.items() if zlib.crc32(name.encode("utf-8", "surrogatepass"), dice) % 4 == 0}
         case.body = {**aim["body"], **kept}
     headers = dict(case.headers)
+    # Ids, tags and keys at random end most requests before anything else is looked at.
+    if dice % 16 or not is_valid(ParameterLocation.HEADER):
+        blamed = getattr(meta.phase.data, "parameter", None)
+        headers = {name: value for name, value in headers.items() if name == blamed or name not in views}
     if is_valid(ParameterLocation.HEADER):
-        # Ids, tags and keys at random end most requests before anything else is looked at.
-        if dice % 16:
-            headers = {name: value for name, value in headers.items() if name not in ("X-View-Organization", "X-View-Workspace", "X-Acting-User")}
         if "If-Match" in headers and dice % 5:
             headers["If-Match"] = "*"
         if "Idempotency-Key" in headers and dice % 8:
