@@ -104,8 +104,8 @@ def before_call(context, case, kwargs):
         case.body = {**aim["body"], **kept}
     headers = dict(case.headers)
     # Ids, tags and keys at random end most requests before anything else is looked at.
-    if dice % 16 or not is_valid(ParameterLocation.HEADER):
-        blamed = getattr(meta.phase.data, "parameter", None)
+    blamed = meta.phase.data.parameter
+    if dice % 16 if is_valid(ParameterLocation.HEADER) else blamed in headers:
         headers = {name: value for name, value in headers.items() if name == blamed or name not in views}
     if is_valid(ParameterLocation.HEADER):
         if "If-Match" in headers and dice % 5:

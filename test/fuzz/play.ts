@@ -113,6 +113,7 @@ function runSchemathesis(stage: Stage, { plan, folder, aimPort }: Parts): Promis
   const env = {
     PATH: process.env['PATH'],
     PYTHONPATH: packages,
+    PYTHONDONTWRITEBYTECODE: '1',
     SCHEMATHESIS_HOOKS: join(import.meta.dirname, 'hooks.py'),
     FUZZ_AIM_PORT: String(aimPort),
     FUZZ_FOUND: join(folder, 'found.json'),
