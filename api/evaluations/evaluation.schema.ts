@@ -12,6 +12,7 @@ import {
   closed,
   exactlyOneOf,
   FreeObject,
+  given,
   idOf,
   integer,
   listOf,
@@ -86,6 +87,19 @@ const From = closed(
 /** Bytes of a data set as text. */
 export const maxDatasetBytes = 10 * 1_024 * 1_024;
 
+/** Exactly one source, in a form that goes with it. */
+const source = {
+  allOf: [
+    exactlyOneOf('items', 'text', 'attachment_id', 'from'),
+    {
+      oneOf: [
+        { required: ['format'], properties: { format: { enum: ['jsonl', 'csv'] } }, anyOf: [given('text'), given('attachment_id')] },
+        { properties: { format: { const: 'inline' } }, anyOf: [given('items'), given('from')] },
+      ],
+    },
+  ],
+};
+
 const Dataset = stating(
   closed(
     {
@@ -97,7 +111,7 @@ const Dataset = stating(
     },
     { $id: 'EvaluationDataset', description: 'Exactly one of items, text, attachment_id and from; at most 5,000 items and 10 MB' },
   ),
-  exactlyOneOf('items', 'text', 'attachment_id', 'from'),
+  source,
 );
 
 const settings = {

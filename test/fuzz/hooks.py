@@ -133,7 +133,8 @@ def filter_failure(context, failure, case, response):
     """Keeps a finding unless Schemathesis is wrong, and writes it down."""
     name = name_of(case)
     envelope = json_of(response)
-    rules = [error["rule"] for error in envelope.get("errors", [])]
+    # No portable pattern tells invisible characters, and other forms of a domain's letters, in addresses.
+    rules = ["email" if error["rule"] == "format" and "email" in str(error["pointer"]) else error["rule"] for error in envelope.get("errors", [])]
     if isinstance(failure, RejectedPositiveData) and is_meant(name, response.status_code, envelope.get("code"), rules):
         return False
     # Two templates fit the path, `/runs/{run_id}` and `/runs/batch`: the method is that of the other.
