@@ -97,7 +97,7 @@ function ofKind(kind: ChannelKind) {
     Object.entries(settings).map(([name, { isRequired, stated }]) => [name, isRequired ? stated : orNull(stated)]),
   );
   const required = names.filter((name) => settings[name]?.isRequired);
-  const secret = (name: string) => ({ pattern: '^[!-~]*$', minLength: minSecretChars(kind, name), maxLength: 1_000 });
+  const secret = (name: string) => ({ type: 'string', pattern: '^[!-~]*$', minLength: minSecretChars(kind, name), maxLength: 1_000 });
   return {
     settings: { properties, required, additionalProperties: false },
     secrets: {

@@ -21,14 +21,14 @@ const address = /^[^\s@<>()[\],;:\\"]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,186}[A
 const hostName = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]{3,45}\]?)$/;
 
 const userForm = /^[\x21-\x7e]{1,320}$/;
-const textOf = (pattern: string) => ({ type: 'string', pattern });
+const textOf = (pattern: string, maxLength: number) => ({ type: 'string', pattern, maxLength });
 const smtpForm = {
   type: 'object',
   properties: {
-    host: textOf(hostName.source),
-    port: { type: 'integer', minimum: 1, maximum: 65_535 },
+    host: textOf(hostName.source, 253),
+    port: { type: 'integer', minimum: 1, maximum: 65_535, format: 'int32' },
     tls: { type: 'boolean' },
-    user: textOf('^[!-~]{1,320}$'),
+    user: textOf('^[!-~]{1,320}$', 320),
   },
   required: ['host', 'port', 'tls', 'user'],
   additionalProperties: false,
@@ -42,7 +42,7 @@ export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
         isRequired: false,
         form: /^T[A-Z0-9]{2,30}$/,
         says: 'must be the id of a Slack workspace, such as T0123ABCD',
-        stated: textOf('^T[A-Z0-9]{2,30}$'),
+        stated: textOf('^T[A-Z0-9]{2,30}$', 31),
       },
     },
     secrets: ['bot_token', 'signing_secret'],
@@ -54,20 +54,20 @@ export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
         isRequired: true,
         form: /^\d{5,25}$/,
         says: 'must be the id of a Discord application',
-        stated: textOf('^[0-9]{5,25}$'),
+        stated: textOf('^[0-9]{5,25}$', 25),
       },
       public_key: {
         isRequired: true,
         form: /^[0-9a-fA-F]{64}$/,
         says: 'must be the public key of the application, 64 hexadecimal digits',
-        stated: textOf('^[0-9a-fA-F]{64}$'),
+        stated: textOf('^[0-9a-fA-F]{64}$', 64),
       },
     },
     secrets: ['bot_token'],
   },
   email: {
     settings: {
-      address: { isRequired: true, form: address, says: 'must be a mail address', stated: textOf(address.source) },
+      address: { isRequired: true, form: address, says: 'must be a mail address', stated: textOf(address.source, 253) },
       smtp: {
         isRequired: true,
         form: isSmtp,
@@ -89,7 +89,7 @@ export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
         isRequired: true,
         form: /^https?:\/\/[^]{1,1992}$/,
         says: 'must be a URL of at most 2000 characters',
-        stated: { ...textOf('^https?://'), maxLength: 2_000 },
+        stated: textOf('^https?://', 2_000),
       },
     },
     secrets: ['signing_secret'],

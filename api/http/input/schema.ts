@@ -83,7 +83,7 @@ export function exactlyOneOf(...names: readonly string[]): Rule {
 
 /** The rule that an object has at least one of these fields. */
 export function atLeastOneOf(...names: readonly string[]): Rule {
-  return { anyOf: names.map((name) => ({ required: [name] })) };
+  return { anyOf: names.map((name) => ({ required: [name], properties: { [name]: {} } })) };
 }
 
 /** The part of a rule that a field is there and not null. */
