@@ -41,12 +41,9 @@ export const RunBulkCancelView = closed(
 
 const { wait_timeout_s: _wait, review: _review, input: _input, ...startProperties } = RunCreate.properties;
 
-const RunBatchStart = stating(
-  closed(
-    { ...startProperties, input: RunInput, mode: Type.Optional(oneOf(['async'], { default: 'async' })) },
-    { $id: 'RunBatchStart', description: 'A start as in POST /runs, without waiting' },
-  ),
-  exactlyOneOf('agent_id', 'agent_slug'),
+const RunBatchStart = closed(
+  { ...startProperties, input: RunInput, mode: Type.Optional(oneOf(['async'], { default: 'async' })) },
+  { $id: 'RunBatchStart', description: 'A start as in POST /runs, without waiting' },
 );
 
 export const RunBatchCreate = closed(
