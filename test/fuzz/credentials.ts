@@ -26,7 +26,7 @@ const ending: Readonly<Record<string, string>> = {
 const maxAgeMs = 120_000;
 
 /** Gives a credential for each request. */
-export interface Credentials {
+interface Credentials {
   forOperation(operation: RegisteredOperation, ground: Ground): Promise<Actor>;
 }
 

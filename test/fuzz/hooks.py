@@ -38,6 +38,7 @@ meant = {
     ("backfillSchedule", "maximum"): "how many instants lie in the range",
     ("updateAlert", "maximum"): "compared with the clock",
     ("createRun", "maximum"): "compared with the clock",
+    ("retryRun", "required"): "input goes with fork_at_message_id",
     ("createEvaluation", "required"): "only an organization's caller must name the workspace",
     ("createWebhookEndpoint", "const"): "fields that exclude each other",
     ("createWebhookEndpoint", "enum"): "fields that exclude each other",

@@ -11,7 +11,7 @@ import { pythonPackages } from '../support/python-packages.ts';
 import { createCredentials, type CredentialName } from './credentials.ts';
 
 /** What one credential is played with. */
-export interface Plan {
+interface Plan {
   readonly credential: CredentialName;
   readonly seed: number;
   /** Requests that each operation gets at random, beside those that its schema suggests. */
@@ -42,7 +42,7 @@ interface Found {
 }
 
 /** What came of it: a text for each fault, with the command that repeats it; how much was played. */
-export interface Played {
+interface Played {
   readonly faults: readonly string[];
   readonly operations: number;
   readonly requests: number;
