@@ -31,7 +31,8 @@ export interface AppOptions {
 }
 
 const requestTimeoutMs = 60_000;
-const parameterLength = 1_024;
+// No URL that Node takes is longer: the schema of an operation refuses what is too long, in the words of that operation.
+const parameterLength = 16_384;
 
 /** What of the contract is on its way out: nothing yet. In contract 0.x nothing is removed, even after its sunset. */
 const ownDeprecations: readonly Deprecation[] = [];

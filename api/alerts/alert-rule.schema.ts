@@ -9,7 +9,7 @@ import type { RuleFields } from '../../domain/alerts/rules.ts';
 import { requireDecimal } from '../../domain/billing/decimal-input.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
-import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, Q, text, Timestamp, Url } from '../http/input/schema.ts';
+import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, Q, stating, text, Timestamp, Url } from '../http/input/schema.ts';
 
 export const AlertRuleParams = closed({ rule_id: idOf('AlertRule') });
 
@@ -42,19 +42,27 @@ const Target = Type.Unsafe<AlertTarget>({
 });
 const Targets = listOf(Target, { minItems: 1, maxItems: 10, description: 'Who is notified' });
 
+/** What `readDecimal` takes, of numbers without the bound on their digits. */
+const threshold = { minimum: 0, exclusiveMaximum: 1e11, pattern: '^(?:0|[1-9][0-9]{0,10})(?:\\.[0-9]{1,9})?$' };
 /** A number or a text, see `readDecimal`. */
 const Threshold = (description: string) =>
-  Type.Unsafe<number | string>({
-    type: ['number', 'string'],
-    maxLength: 40,
-    description: `${description}: at most 9 decimals, below 10^11`,
-  });
+  stating(
+    Type.Unsafe<number | string>({
+      type: ['number', 'string'],
+      maxLength: 40,
+      description: `${description}: at most 9 decimals, below 10^11`,
+    }),
+    threshold,
+  );
 const OptionalThreshold = (description: string) =>
-  Type.Unsafe<number | string | null>({
-    type: ['number', 'string', 'null'],
-    maxLength: 40,
-    description: `${description}: at most 9 decimals, below 10^11; null without`,
-  });
+  stating(
+    Type.Unsafe<number | string | null>({
+      type: ['number', 'string', 'null'],
+      maxLength: 40,
+      description: `${description}: at most 9 decimals, below 10^11; null without`,
+    }),
+    threshold,
+  );
 
 const Grouping = (more: { readonly default?: 'none' } = {}) =>
   oneOf(alertGroupings, {

@@ -10,7 +10,20 @@ import type { AlertRow, DeliveryRow, TransitionRow } from '../../db/alerts/alert
 import { money } from '../../db/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { TestResult } from '../../domain/alerts/tests.ts';
-import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import {
+  atLeastOneOf,
+  closed,
+  Decimal,
+  idOf,
+  integer,
+  listOf,
+  Name,
+  nullable,
+  oneOf,
+  stating,
+  text,
+  Timestamp,
+} from '../http/input/schema.ts';
 import { withoutQuery } from './alert-rule.schema.ts';
 
 export const AlertParams = closed({ alert_id: idOf('Alert') });
@@ -89,21 +102,24 @@ export const AlertView = closed(
   { $id: 'AlertView', description: 'One incident, from its first breach to its end' },
 );
 
-export const AlertUpdate = closed(
-  {
-    acknowledged: Type.Optional(
-      Type.Boolean({ description: 'true: acknowledged, so notifications are not repeated; false withdraws the acknowledgement' }),
-    ),
-    snooze_until: Type.Optional(
-      nullable({
-        ...Timestamp,
-        description:
-          'Notifications are not repeated before this time, at most 30 days ahead; null ends the snooze. An alert that becomes critical is notified all the same',
-      }),
-    ),
-    resolve: Type.Optional(Type.Unsafe<true>({ type: 'boolean', const: true, description: 'Ends the alert' })),
-  },
-  { $id: 'AlertUpdate', description: 'At least one' },
+export const AlertUpdate = stating(
+  closed(
+    {
+      acknowledged: Type.Optional(
+        Type.Boolean({ description: 'true: acknowledged, so notifications are not repeated; false withdraws the acknowledgement' }),
+      ),
+      snooze_until: Type.Optional(
+        nullable({
+          ...Timestamp,
+          description:
+            'Notifications are not repeated before this time, at most 30 days ahead; null ends the snooze. An alert that becomes critical is notified all the same',
+        }),
+      ),
+      resolve: Type.Optional(Type.Unsafe<true>({ type: 'boolean', const: true, description: 'Ends the alert' })),
+    },
+    { $id: 'AlertUpdate', description: 'At least one' },
+  ),
+  atLeastOneOf('acknowledged', 'snooze_until', 'resolve'),
 );
 
 export const AlertFilters = closed({

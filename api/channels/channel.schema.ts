@@ -3,9 +3,10 @@ import type { ChannelRow } from '../../db/channels/channels.ts';
 import { channelBusyRules } from '../../db/channels/channel.entity.ts';
 import { iso } from '../../db/sql.ts';
 import type { ChannelChange, ChannelFields } from '../../domain/channels/channels.ts';
-import { channelKinds, channelStates, replyRules, sessionScopes } from '../../workflows/contracts/triggers/channels.ts';
+import { type ChannelKind, channelKinds, channelStates, replyRules, sessionScopes } from '../../workflows/contracts/triggers/channels.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
-import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { kindRules, minSecretChars } from '../../domain/channels/channel-rules.ts';
+import { closed, FreeObject, idOf, listOf, nullable, oneOf, stating, text, Timestamp } from '../http/input/schema.ts';
 
 export const ChannelParams = closed({ channel_id: idOf('Channel', 'The channel whose service sends the request') });
 
@@ -88,25 +89,57 @@ const ChangedSecrets = Type.Unsafe<Record<string, string | null>>({
   description: 'Secrets to replace; null removes a secret that the kind does not require',
 });
 
-export const ChannelCreate = closed(
-  {
-    workspace_id: Type.Optional(nullable(idOf('Workspace'))),
-    kind: Kind,
-    name: Name,
-    agent_id: Agent,
-    settings: Settings,
-    secrets: Type.Optional(Secrets),
-    persona_slug: changeable.persona_slug,
-    on_busy: Type.Optional({ ...OnBusy, default: 'enqueue' }),
-    session_scope: Type.Optional({ ...SessionScope, default: 'thread' }),
-    reply_to: Type.Optional({ ...ReplyTo, default: 'mentions' }),
-    allowed_senders: Type.Optional({ ...AllowedSenders, default: [] }),
-    allowed_bots: Type.Optional({ ...AllowedBots, default: [] }),
-    streaming: Type.Optional({ ...Streaming, default: true }),
-    feedback_buttons: Type.Optional({ ...FeedbackButtons, default: false }),
-    is_active: Type.Optional({ ...IsActive, default: true }),
-  },
-  { $id: 'ChannelCreate', description: 'A new channel; its kind cannot be changed later' },
+/** What settings and secrets a kind has: each is text but those of the mail server. */
+function ofKind(kind: ChannelKind) {
+  const { settings, secrets } = kindRules[kind];
+  const names = Object.keys(settings);
+  const properties = Object.fromEntries(
+    Object.entries(settings).map(([name, { isRequired, stated }]) => [name, isRequired ? stated : orNull(stated)]),
+  );
+  const required = names.filter((name) => settings[name]?.isRequired);
+  const secret = (name: string) => ({ type: 'string', pattern: '^[!-~]*$', minLength: minSecretChars(kind, name), maxLength: 1_000 });
+  return {
+    settings: { properties, required, additionalProperties: false },
+    secrets: {
+      properties: Object.fromEntries(secrets.map((name) => [name, secret(name)])),
+      required: secrets,
+      additionalProperties: false,
+    },
+  };
+}
+
+function orNull(rule: object) {
+  return { anyOf: [rule, { type: 'null' }] };
+}
+
+const byKind = {
+  allOf: channelKinds.map((kind) => ({
+    anyOf: [{ properties: { kind: { not: { const: kind } } } }, { properties: ofKind(kind), required: ['secrets'] }],
+  })),
+};
+
+export const ChannelCreate = stating(
+  closed(
+    {
+      workspace_id: Type.Optional(nullable(idOf('Workspace'))),
+      kind: Kind,
+      name: Name,
+      agent_id: Agent,
+      settings: Settings,
+      secrets: Type.Optional(Secrets),
+      persona_slug: changeable.persona_slug,
+      on_busy: Type.Optional({ ...OnBusy, default: 'enqueue' }),
+      session_scope: Type.Optional({ ...SessionScope, default: 'thread' }),
+      reply_to: Type.Optional({ ...ReplyTo, default: 'mentions' }),
+      allowed_senders: Type.Optional({ ...AllowedSenders, default: [] }),
+      allowed_bots: Type.Optional({ ...AllowedBots, default: [] }),
+      streaming: Type.Optional({ ...Streaming, default: true }),
+      feedback_buttons: Type.Optional({ ...FeedbackButtons, default: false }),
+      is_active: Type.Optional({ ...IsActive, default: true }),
+    },
+    { $id: 'ChannelCreate', description: 'A new channel; its kind cannot be changed later' },
+  ),
+  byKind,
 );
 
 export const ChannelUpdate = closed(

@@ -2,9 +2,9 @@ import Type, { type Static } from 'typebox';
 import type { BindingRow } from '../../db/code-review/bindings/bindings.ts';
 import { iso } from '../../db/sql.ts';
 import type { BindingFields } from '../../domain/code-review/bindings.ts';
-import { defaultEvents, eventsNamed, eventsShown } from '../../domain/code-review/enabled-events.ts';
+import { defaultEvents, eventNames, eventsNamed, eventsShown } from '../../domain/code-review/enabled-events.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, stating, text, Timestamp } from '../http/input/schema.ts';
 import {
   budgetConfigOf,
   EditorConfigInput,
@@ -67,7 +67,7 @@ const changeable = {
   reviewer_agent_id: Type.Optional(Reviewer),
   editor_agent_id: Type.Optional(Editor),
   enabled_events: Type.Optional(
-    listOf(text(60, { minLength: 1 }), {
+    listOf(stating(text(60, { minLength: 1 }), { enum: eventNames }), {
       maxItems: 100,
       description:
         'Names such as pull_request.opened; pull_request alone stands for all of its actions. Empty: reviews are only started manually',

@@ -5,7 +5,7 @@ import type { PlaybookChange } from '../../domain/code-review/playbooks.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
-import { closed, Description, idOf, integer, Name, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
+import { closed, Description, idOf, integer, Name, nullable, oneOf, Q, stating, text, Timestamp } from '../http/input/schema.ts';
 import { ReviewTemplatesInput, ReviewTemplatesView, toTemplatesView } from './templates.schema.ts';
 
 export const PlaybookParams = closed({ playbook_id: idOf('Playbook', 'Defines how pull requests are reviewed') });
@@ -93,13 +93,16 @@ export const PlaybookClone = closed(
   { $id: 'PlaybookClone', description: 'The scope and the name of the copy' },
 );
 
-export const ReviewPlaybookRevisionCreate = closed(
-  {
-    templates: ReviewTemplatesInput,
-    note: Type.Optional(nullable(Note)),
-    activate: Type.Optional(Type.Boolean({ default: false, description: 'Whether new reviews use it' })),
-  },
-  { $id: 'ReviewPlaybookRevisionCreate', description: 'Omitted templates are taken from the platform default' },
+export const ReviewPlaybookRevisionCreate = stating(
+  closed(
+    {
+      templates: ReviewTemplatesInput,
+      note: Type.Optional(nullable(Note)),
+      activate: Type.Optional(Type.Boolean({ default: false, description: 'Whether new reviews use it' })),
+    },
+    { $id: 'ReviewPlaybookRevisionCreate', description: 'Omitted templates are taken from the platform default' },
+  ),
+  { allOf: [{ properties: { templates: { minProperties: 1 } } }] },
 );
 
 export const PlaybookFilters = closed({

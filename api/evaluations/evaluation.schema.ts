@@ -7,7 +7,21 @@ import { iso } from '../../db/sql.ts';
 import { toResultView } from '../../domain/evaluations/result-view.ts';
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import { terminalRunStatuses } from '../../workflows/contracts/runs/runs.ts';
-import { Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import {
+  Amount,
+  closed,
+  exactlyOneOf,
+  FreeObject,
+  given,
+  idOf,
+  integer,
+  listOf,
+  nullable,
+  oneOf,
+  stating,
+  text,
+  Timestamp,
+} from '../http/input/schema.ts';
 import { Evaluator } from './evaluator.schema.ts';
 import { EvaluationResultView, EvaluationSummary, EvaluationSummaryShort } from './evaluation-summary.schema.ts';
 
@@ -73,15 +87,31 @@ const From = closed(
 /** Bytes of a data set as text. */
 export const maxDatasetBytes = 10 * 1_024 * 1_024;
 
-const Dataset = closed(
-  {
-    format: Type.Optional(oneOf(['inline', 'jsonl', 'csv'], { description: 'Defaults to inline' })),
-    items: Type.Optional(Type.Array(Item, { minItems: 1, maxItems: 5_000, description: 'With inline' })),
-    text: Type.Optional(text(maxDatasetBytes, { minLength: 1, description: 'Only with jsonl and csv' })),
-    attachment_id: Type.Optional(idOf('Attachment', 'Only with jsonl and csv: a file with the items')),
-    from: Type.Optional(From),
-  },
-  { $id: 'EvaluationDataset', description: 'Exactly one of items, text, attachment_id and from; at most 5,000 items and 10 MB' },
+/** Exactly one source, in a form that goes with it. */
+const source = {
+  allOf: [
+    exactlyOneOf('items', 'text', 'attachment_id', 'from'),
+    {
+      oneOf: [
+        { required: ['format'], properties: { format: { enum: ['jsonl', 'csv'] } }, anyOf: [given('text'), given('attachment_id')] },
+        { properties: { format: { const: 'inline' } }, anyOf: [given('items'), given('from')] },
+      ],
+    },
+  ],
+};
+
+const Dataset = stating(
+  closed(
+    {
+      format: Type.Optional(oneOf(['inline', 'jsonl', 'csv'], { description: 'Defaults to inline' })),
+      items: Type.Optional(Type.Array(Item, { minItems: 1, maxItems: 5_000, description: 'With inline' })),
+      text: Type.Optional(text(maxDatasetBytes, { minLength: 1, description: 'Only with jsonl and csv' })),
+      attachment_id: Type.Optional(idOf('Attachment', 'Only with jsonl and csv: a file with the items')),
+      from: Type.Optional(From),
+    },
+    { $id: 'EvaluationDataset', description: 'Exactly one of items, text, attachment_id and from; at most 5,000 items and 10 MB' },
+  ),
+  source,
 );
 
 const settings = {

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { CurationResult } from '../../domain/knowledge/items/curation.ts';
 import { maxCuratedItems } from '../../domain/knowledge/items/curation.ts';
 import { knowledgeItemKinds, knowledgeOrigins, curationStates } from '../../workflows/contracts/knowledge/curation.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
+import { closed, exactlyOneOf, idOf, integer, listOf, nullable, oneOf, stating, succession, text } from '../http/input/schema.ts';
 
 const curation = {
   curation_state: oneOf(curationStates),
@@ -10,7 +10,10 @@ const curation = {
   superseded_by_id: Type.Optional(nullable(idOf('KnowledgeItem', 'The live item of the base that replaces it; only with superseded'))),
 };
 
-export const KnowledgeItemCurate = closed(curation, { $id: 'KnowledgeItemCurate' });
+export const KnowledgeItemCurate = stating(
+  closed(curation, { $id: 'KnowledgeItemCurate' }),
+  succession('curation_state', 'superseded_by_id'),
+);
 
 const CurationFilter = closed(
   {
@@ -23,14 +26,17 @@ const CurationFilter = closed(
   { $id: 'KnowledgeCurationFilter' },
 );
 
-export const KnowledgeItemsCurate = closed(
-  {
-    item_ids: Type.Optional(listOf(idOf('KnowledgeItem'), { minItems: 1, maxItems: maxCuratedItems, uniqueItems: true })),
-    filter: Type.Optional(CurationFilter),
-    ...curation,
-    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Reports what would happen, and changes nothing' })),
-  },
-  { $id: 'KnowledgeItemsCurate' },
+export const KnowledgeItemsCurate = stating(
+  closed(
+    {
+      item_ids: Type.Optional(listOf(idOf('KnowledgeItem'), { minItems: 1, maxItems: maxCuratedItems, uniqueItems: true })),
+      filter: Type.Optional(CurationFilter),
+      ...curation,
+      dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Reports what would happen, and changes nothing' })),
+    },
+    { $id: 'KnowledgeItemsCurate' },
+  ),
+  { allOf: [exactlyOneOf('item_ids', 'filter'), succession('curation_state', 'superseded_by_id')] },
 );
 
 const Skipped = closed(

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { KnowledgeGrantRow } from '../../db/knowledge/bases/grants.ts';
 import { knowledgeAccesses, knowledgePrincipalKinds } from '../../db/knowledge/bases/knowledge-grant.entity.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, idOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { closed, given, idOf, nullable, oneOf, stating, text, Timestamp } from '../http/input/schema.ts';
 
 export const GrantParams = closed({ grant_id: idOf('KnowledgeGrant') });
 
@@ -28,15 +28,23 @@ export const KnowledgeGrantView = closed(
   { $id: 'KnowledgeGrantView', description: 'Access to a knowledge base beyond that of its scope' },
 );
 
-export const KnowledgeGrantCreate = closed(
+export const KnowledgeGrantCreate = stating(
+  closed(
+    {
+      principal_kind: oneOf(knowledgePrincipalKinds),
+      principal_id: Type.Optional(nullable(idOf('Other', 'The agent, persona, user or workspace'))),
+      role: Type.Optional(nullable(oneOf(grantedRoles, { description: 'Only with kind role' }))),
+      access,
+      expires_at: Type.Optional(expires),
+    },
+    { $id: 'KnowledgeGrantCreate' },
+  ),
   {
-    principal_kind: oneOf(knowledgePrincipalKinds),
-    principal_id: Type.Optional(nullable(idOf('Other', 'The agent, persona, user or workspace'))),
-    role: Type.Optional(nullable(oneOf(grantedRoles, { description: 'Only with kind role' }))),
-    access,
-    expires_at: Type.Optional(expires),
+    oneOf: [
+      { properties: { principal_kind: { const: 'role' }, principal_id: { type: 'null' } }, allOf: [given('role')] },
+      { properties: { principal_kind: { not: { const: 'role' } }, role: { type: 'null' } }, allOf: [given('principal_id')] },
+    ],
   },
-  { $id: 'KnowledgeGrantCreate' },
 );
 
 export const KnowledgeGrantUpdate = closed(

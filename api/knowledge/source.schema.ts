@@ -3,7 +3,20 @@ import { knowledgeItemKinds } from '../../workflows/contracts/knowledge/curation
 import { knowledgeSourceKinds, knowledgeSourceStates } from '../../db/knowledge/sources/knowledge-source.entity.ts';
 import type { SourceRow } from '../../db/knowledge/sources/sources.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
+import {
+  closed,
+  exactlyOneOf,
+  FreeObject,
+  idOf,
+  integer,
+  listOf,
+  nullable,
+  oneOf,
+  Q,
+  stating,
+  text,
+  Timestamp,
+} from '../http/input/schema.ts';
 
 export const BaseSourcesParams = closed({ kb_id: idOf('KnowledgeBase') });
 export const SourceParams = closed({ source_id: idOf('KnowledgeSource') });
@@ -49,17 +62,20 @@ export const KnowledgeSourceView = closed(
   { $id: 'KnowledgeSourceView', description: 'A file, a page or a text from which items are created' },
 );
 
-export const KnowledgeSourceCreate = closed(
-  {
-    attachment_id: Type.Optional(idOf('Attachment', 'A file that is ready')),
-    url: Type.Optional(text(2_000, { minLength: 1, description: 'A page or file at an http or https address' })),
-    text: Type.Optional(text(1_000_000, { minLength: 1, description: 'Markdown' })),
-    title: Type.Optional(nullable(text(300))),
-    metadata: Type.Optional(FreeObject),
-    tags: Type.Optional(listOf(text(60, { minLength: 1 }), { maxItems: 30 })),
-    kind: Type.Optional(oneOf(knowledgeItemKinds, { description: 'Of its items' })),
-  },
-  { $id: 'KnowledgeSourceCreate', description: 'Exactly one of attachment_id, url and text' },
+export const KnowledgeSourceCreate = stating(
+  closed(
+    {
+      attachment_id: Type.Optional(idOf('Attachment', 'A file that is ready')),
+      url: Type.Optional(text(2_000, { minLength: 1, description: 'A page or file at an http or https address' })),
+      text: Type.Optional(text(1_000_000, { minLength: 1, description: 'Markdown' })),
+      title: Type.Optional(nullable(text(300))),
+      metadata: Type.Optional(FreeObject),
+      tags: Type.Optional(listOf(text(60, { minLength: 1 }), { maxItems: 30 })),
+      kind: Type.Optional(oneOf(knowledgeItemKinds, { description: 'Of its items' })),
+    },
+    { $id: 'KnowledgeSourceCreate', description: 'Exactly one of attachment_id, url and text' },
+  ),
+  exactlyOneOf('attachment_id', 'url', 'text'),
 );
 
 export const SourceFilters = closed({

@@ -1,5 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { closed, integer, oneOf, text, Url } from '../http/input/schema.ts';
+import { closed, integer, oneOf, stating, text, Url } from '../http/input/schema.ts';
+
+/** In a form, an empty value counts as none. */
+const notEmpty = { minLength: 1 };
 
 // The forms are open on purpose: unknown fields are ignored (RFC 6749 §3.2). An absent value is left out, never null.
 const ClientFields = {
@@ -9,7 +12,7 @@ const ClientFields = {
 
 export const OauthTokenForm = Type.Object(
   {
-    grant_type: text(100, { description: 'authorization_code, refresh_token or client_credentials' }),
+    grant_type: stating(text(100, { description: 'authorization_code, refresh_token or client_credentials' }), notEmpty),
     code: Type.Optional(text(200)),
     redirect_uri: Type.Optional(text(2_048, { description: 'The redirect_uri of the authorization request' })),
     code_verifier: Type.Optional(text(128, { minLength: 43, pattern: '^[A-Za-z0-9._~-]+$', description: 'RFC 7636 §4.1' })),
@@ -23,7 +26,7 @@ export const OauthTokenForm = Type.Object(
 export type TokenForm = Static<typeof OauthTokenForm>;
 
 export const OauthTokenReference = Type.Object(
-  { token: text(6_000), token_type_hint: Type.Optional(text(100, { description: 'Not needed' })), ...ClientFields },
+  { token: stating(text(6_000), notEmpty), token_type_hint: Type.Optional(text(100, { description: 'Not needed' })), ...ClientFields },
   { $id: 'OauthTokenReference', additionalProperties: true },
 );
 export type TokenReference = Static<typeof OauthTokenReference>;

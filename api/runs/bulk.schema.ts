@@ -1,24 +1,30 @@
 import Type from 'typebox';
 import { ErrorEnvelope } from '../http/reply/error.schema.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf } from '../http/input/schema.ts';
+import { closed, exactlyOneOf, idOf, integer, listOf, nullable, oneOf, stating } from '../http/input/schema.ts';
 import { RunCancel, RunCreate, RunFilters, RunInput, RunView } from './run.schema.ts';
 
 const { agent_id, session_key, trigger_id, evaluation_run_id } = RunFilters.properties;
 
-const RunCancelFilter = closed(
-  { agent_id, session_key, trigger_id, evaluation_run_id },
-  { $id: 'RunCancelFilter', description: 'Matches live runs; at least one field is required, and all given fields must match' },
+const RunCancelFilter = stating(
+  closed(
+    { agent_id, session_key, trigger_id, evaluation_run_id },
+    { $id: 'RunCancelFilter', description: 'Matches live runs; at least one field is required, and all given fields must match' },
+  ),
+  { minProperties: 1 },
 );
 
-export const RunBulkCancel = closed(
-  {
-    ...RunCancel.properties,
-    ids: Type.Optional(
-      listOf(idOf('Run'), { minItems: 1, maxItems: 200, description: 'The runs; exactly one of ids and filter is required' }),
-    ),
-    filter: Type.Optional(RunCancelFilter),
-  },
-  { $id: 'RunBulkCancel' },
+export const RunBulkCancel = stating(
+  closed(
+    {
+      ...RunCancel.properties,
+      ids: Type.Optional(
+        listOf(idOf('Run'), { minItems: 1, maxItems: 200, description: 'The runs; exactly one of ids and filter is required' }),
+      ),
+      filter: Type.Optional(RunCancelFilter),
+    },
+    { $id: 'RunBulkCancel' },
+  ),
+  exactlyOneOf('ids', 'filter'),
 );
 
 export const RunBulkCancelView = closed(

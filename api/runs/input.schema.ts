@@ -1,16 +1,19 @@
 import Type from 'typebox';
-import { closed, idOf, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
+import { atLeastOneOf, closed, idOf, listOf, nullable, oneOf, stating, text } from '../http/input/schema.ts';
 import { RunInput } from './run.schema.ts';
 
 const AnyJson = (description: string) => Type.Unsafe<unknown>({ description });
 
-const MessageInput = closed(
-  {
-    kind: oneOf(['message']),
-    ...RunInput.properties,
-    deny_pending: Type.Optional(Type.Boolean({ default: false, description: 'Rejects pending approvals first' })),
-  },
-  { $id: 'RunMessageInput', description: 'Read before the next model call; text or json is required' },
+const MessageInput = stating(
+  closed(
+    {
+      kind: oneOf(['message']),
+      ...RunInput.properties,
+      deny_pending: Type.Optional(Type.Boolean({ default: false, description: 'Rejects pending approvals first' })),
+    },
+    { $id: 'RunMessageInput', description: 'Read before the next model call; text or json is required' },
+  ),
+  atLeastOneOf('text', 'json'),
 );
 
 const AnswerInput = closed(

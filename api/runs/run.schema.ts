@@ -3,8 +3,10 @@ import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs/runs.ts';
 import {
   Amount,
+  atLeastOneOf,
   closed,
   Decimal,
+  exactlyOneOf,
   FreeObject,
   idOf,
   integer,
@@ -12,6 +14,7 @@ import {
   nullable,
   oneOf,
   Slug,
+  stating,
   text,
   Timestamp,
 } from '../http/input/schema.ts';
@@ -75,38 +78,48 @@ const ReviewInput = closed(
   { $id: 'ReviewInput', description: 'A pull request to review with the binding’s agent; agent and input must be omitted' },
 );
 
-export const RunCreate = closed(
-  {
-    workspace_id: Type.Optional(idOf('Workspace')),
-    agent_id: Type.Optional(idOf('Agent', 'The agent; exactly one of agent_id and agent_slug is required')),
-    agent_slug: Type.Optional(Slug),
-    revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Any revision of the agent; defaults to the active one'))),
-    persona_slug: Type.Optional(
-      nullable(
-        text(200, {
-          minLength: 1,
-          description: 'A persona of the agent; defaults to that of the conversation, otherwise to that of the agent',
+export const RunCreate = stating(
+  closed(
+    {
+      workspace_id: Type.Optional(idOf('Workspace')),
+      agent_id: Type.Optional(idOf('Agent', 'The agent; exactly one of agent_id and agent_slug is required')),
+      agent_slug: Type.Optional(Slug),
+      revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Any revision of the agent; defaults to the active one'))),
+      persona_slug: Type.Optional(
+        nullable(
+          text(200, {
+            minLength: 1,
+            description: 'A persona of the agent; defaults to that of the conversation, otherwise to that of the agent',
+          }),
+        ),
+      ),
+      input: Type.Optional(RunInput),
+      review: Type.Optional(ReviewInput),
+      session_key: Type.Optional(nullable(SessionKey)),
+      subject: Type.Optional(nullable(SubjectInput)),
+      on_busy: Type.Optional(
+        oneOf(onBusyKinds, {
+          default: 'enqueue',
+          description:
+            'When the conversation has an active run: queue the new run, reject it, replace the active run (interrupt keeps its output, rollback discards it), or steer: the input joins the active run',
         }),
       ),
-    ),
-    input: Type.Optional(RunInput),
-    review: Type.Optional(ReviewInput),
-    session_key: Type.Optional(nullable(SessionKey)),
-    subject: Type.Optional(nullable(SubjectInput)),
-    on_busy: Type.Optional(
-      oneOf(onBusyKinds, {
-        default: 'enqueue',
-        description:
-          'When the conversation has an active run: queue the new run, reject it, replace the active run (interrupt keeps its output, rollback discards it), or steer: the input joins the active run',
-      }),
-    ),
-    mode: Type.Optional(oneOf(['async', 'wait'], { default: 'async' })),
-    wait_timeout_s: Type.Optional(integer({ minimum: 1, maximum: 60, default: 60 })),
-    start_after: Type.Optional(nullable(Timestamp)),
-    limits: Type.Optional(RunLimitsInput),
-    metadata: Type.Optional(FreeObject),
+      mode: Type.Optional(oneOf(['async', 'wait'], { default: 'async' })),
+      wait_timeout_s: Type.Optional(integer({ minimum: 1, maximum: 60, default: 60 })),
+      start_after: Type.Optional(nullable(Timestamp)),
+      limits: Type.Optional(RunLimitsInput),
+      metadata: Type.Optional(FreeObject),
+    },
+    { $id: 'RunCreate' },
+  ),
+  {
+    allOf: [
+      exactlyOneOf('agent_id', 'agent_slug', 'review'),
+      exactlyOneOf('input', 'review'),
+      // Not of the input itself: in a batch, such a start fails alone.
+      { properties: { input: atLeastOneOf('text', 'json') } },
+    ],
   },
-  { $id: 'RunCreate' },
 );
 
 export const RunCancel = closed(

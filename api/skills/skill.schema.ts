@@ -6,7 +6,22 @@ import { curationStates } from '../../workflows/contracts/knowledge/curation.ts'
 import { iso } from '../../db/sql.ts';
 import { skillPathLength } from '../../ports/skills/path.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
+import {
+  ActorRef,
+  closed,
+  exactlyOneOf,
+  FreeObject,
+  idOf,
+  integer,
+  listOf,
+  nullable,
+  oneOf,
+  Q,
+  stating,
+  succession,
+  text,
+  Timestamp,
+} from '../http/input/schema.ts';
 
 export const SkillParams = closed({ skill_id: idOf('Skill') });
 
@@ -104,32 +119,38 @@ export const SkillUpdate = closed(
   { $id: 'SkillUpdate' },
 );
 
-export const SkillImport = closed(
-  {
-    attachment_id: Type.Optional(nullable(idOf('Attachment', 'A zip with a SKILL.md at its top, or a SKILL.md alone'))),
-    markdown: Type.Optional(nullable(text(1_048_576, { minLength: 1, description: 'A SKILL.md, instead of an attachment' }))),
-    files: Type.Optional(
-      listOf(closed({ path: DocumentName, content: DocumentContent }), {
-        maxItems: maxDocuments,
-        description: 'Documents beside the markdown',
-      }),
-    ),
-    slug: Type.Optional(nullable(SkillSlug)),
-    ...place,
-    on_conflict: Type.Optional(oneOf(['reject', 'new_version'], { default: 'reject' })),
-    skip_unsupported: Type.Optional(Type.Boolean({ default: false, description: 'Omits files of types that cannot be stored' })),
-  },
-  { $id: 'SkillImport' },
+export const SkillImport = stating(
+  closed(
+    {
+      attachment_id: Type.Optional(nullable(idOf('Attachment', 'A zip with a SKILL.md at its top, or a SKILL.md alone'))),
+      markdown: Type.Optional(nullable(text(1_048_576, { minLength: 1, description: 'A SKILL.md, instead of an attachment' }))),
+      files: Type.Optional(
+        listOf(closed({ path: DocumentName, content: DocumentContent }), {
+          maxItems: maxDocuments,
+          description: 'Documents beside the markdown',
+        }),
+      ),
+      slug: Type.Optional(nullable(SkillSlug)),
+      ...place,
+      on_conflict: Type.Optional(oneOf(['reject', 'new_version'], { default: 'reject' })),
+      skip_unsupported: Type.Optional(Type.Boolean({ default: false, description: 'Omits files of types that cannot be stored' })),
+    },
+    { $id: 'SkillImport' },
+  ),
+  exactlyOneOf('attachment_id', 'markdown'),
 );
 
-export const SkillCurate = closed(
-  {
-    to: oneOf(curationStates),
-    version: integer({ minimum: 1, description: 'The version that was reviewed; 409 if it is not the current one' }),
-    superseded_by: Type.Optional(nullable(idOf('Skill', 'The promoted skill that replaces it; only with superseded'))),
-    note: Type.Optional(nullable(text(1_000, { description: 'Kept in the audit log' }))),
-  },
-  { $id: 'SkillCurate' },
+export const SkillCurate = stating(
+  closed(
+    {
+      to: oneOf(curationStates),
+      version: integer({ minimum: 1, description: 'The version that was reviewed; 409 if it is not the current one' }),
+      superseded_by: Type.Optional(nullable(idOf('Skill', 'The promoted skill that replaces it; only with superseded'))),
+      note: Type.Optional(nullable(text(1_000, { description: 'Kept in the audit log' }))),
+    },
+    { $id: 'SkillCurate' },
+  ),
+  succession('to', 'superseded_by'),
 );
 
 export const SkillFilters = closed({

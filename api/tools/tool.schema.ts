@@ -4,7 +4,7 @@ import { creatableToolKinds } from '../../domain/tools/tool-config.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs/runs.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, partOf, Q, text, Timestamp } from '../http/input/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, partOf, Q, stating, text, Timestamp } from '../http/input/schema.ts';
 import { SecretName } from './http-config.schema.ts';
 import { configlessKinds, configSchemas } from './kind-config.schema.ts';
 
@@ -59,8 +59,17 @@ const withoutConfig = partOf(
   { required: ['client_owned'] },
 );
 
+/** Only what others execute may take longer. */
+const timeout = {
+  anyOf: [
+    { properties: { timeout_s: { maximum: 600 } } },
+    { properties: { kind: { const: 'delegate' } } },
+    { properties: { client_owned: { const: true } }, required: ['client_owned'] },
+  ],
+};
+
 export const ToolCreate = Type.Unsafe<Type.Static<typeof ToolCreateFields>>({
-  ...ToolCreateFields,
+  ...stating(ToolCreateFields, timeout),
   $id: 'ToolCreate',
   allOf: creatableToolKinds.map((kind) => ({
     if: partOf({ kind: { const: kind } }, { required: ['kind'], not: withoutConfig }),

@@ -1,44 +1,55 @@
 import Type, { type Static } from 'typebox';
 import { coalescedPayloads, coalescingModes, type Coalescing as Stored } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { closed, integer, nullable, oneOf, text } from '../http/input/schema.ts';
+import { closed, given, integer, nullable, oneOf, stating, text } from '../http/input/schema.ts';
+import { pointerForm } from '../../domain/webhooks/endpoint-rules.ts';
 
-export const Coalescing = closed(
-  {
-    mode: oneOf(['none', ...coalescingModes], {
-      description:
-        'none: one run per delivery; debounce: one run once no delivery has arrived for the window; throttle: one run per window, the first at once; batch: one run for all deliveries in the window',
-    }),
-    key_template: Type.Optional(nullable(text(400, { description: 'Deliveries with the same key are grouped; null: all are' }))),
-    event_time_path: Type.Optional(
-      nullable(
-        text(400, {
-          description: 'JSON pointer to the sender’s timestamp in the body, RFC 3339 or Unix; determines which delivery is first and last',
-        }),
-      ),
-    ),
-    window_seconds: Type.Optional(integer({ minimum: 1, maximum: 3_600, description: 'Required unless mode is none' })),
-    max_wait_seconds: Type.Optional(
-      nullable(
-        integer({
-          minimum: 2,
-          maximum: 86_400,
-          description: 'Only with debounce: the maximum wait of the first delivery; null: ten windows',
-        }),
-      ),
-    ),
-    payload: Type.Optional(
-      oneOf(coalescedPayloads, { description: 'Which delivery’s data templates use; all: each as one of `items`. Defaults to last' }),
-    ),
-    max_batch: Type.Optional(
-      integer({
-        minimum: 1,
-        maximum: 500,
-        description: 'With batch, or when all deliveries are used: the maximum number of deliveries per run. Defaults to 100',
+export const Coalescing = stating(
+  closed(
+    {
+      mode: oneOf(['none', ...coalescingModes], {
+        description:
+          'none: one run per delivery; debounce: one run once no delivery has arrived for the window; throttle: one run per window, the first at once; batch: one run for all deliveries in the window',
       }),
-    ),
-  },
-  { $id: 'CoalescingConfig', description: 'How deliveries become one run' },
+      key_template: Type.Optional(nullable(text(400, { description: 'Deliveries with the same key are grouped; null: all are' }))),
+      event_time_path: Type.Optional(
+        nullable(
+          stating(
+            {
+              ...text(400, {
+                description:
+                  'JSON pointer to the sender’s timestamp in the body, RFC 3339 or Unix; determines which delivery is first and last',
+              }),
+              examples: ['/created_at'],
+            },
+            { pattern: pointerForm.source },
+          ),
+        ),
+      ),
+      window_seconds: Type.Optional(integer({ minimum: 1, maximum: 3_600, description: 'Required unless mode is none' })),
+      max_wait_seconds: Type.Optional(
+        nullable(
+          integer({
+            minimum: 2,
+            maximum: 86_400,
+            description: 'Only with debounce: the maximum wait of the first delivery; null: ten windows',
+          }),
+        ),
+      ),
+      payload: Type.Optional(
+        oneOf(coalescedPayloads, { description: 'Which delivery’s data templates use; all: each as one of `items`. Defaults to last' }),
+      ),
+      max_batch: Type.Optional(
+        integer({
+          minimum: 1,
+          maximum: 500,
+          description: 'With batch, or when all deliveries are used: the maximum number of deliveries per run. Defaults to 100',
+        }),
+      ),
+    },
+    { $id: 'CoalescingConfig', description: 'How deliveries become one run' },
+  ),
+  { anyOf: [{ properties: { mode: { const: 'none' } } }, given('window_seconds')] },
 );
 const windowsToWait = 10;
 const longestWaitSeconds = 86_400;

@@ -3,9 +3,10 @@ import type { EventTriggerRow } from '../../db/events/triggers.ts';
 import { iso } from '../../db/sql.ts';
 import type { TriggerFields } from '../../domain/events/triggers.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
-import { closed, FreeObject, idOf, integer, Name, nullable, text, Timestamp } from '../http/input/schema.ts';
+import { closed, FreeObject, idOf, integer, Name, nullable, stating, text, Timestamp } from '../http/input/schema.ts';
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
 import { InputTemplate, KeyTemplate, SubjectTemplate } from './webhook-endpoint.schema.ts';
+import { globForm } from '../../domain/events/kinds.ts';
 
 export const TriggerParams = closed({ trigger_id: idOf('EventTrigger', 'An event trigger') });
 
@@ -68,7 +69,7 @@ export const EventTriggerCreate = closed(
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
     name: Name,
     agent_id: idOf('Agent', 'The agent whose runs are started'),
-    event_kind: KindGlob,
+    event_kind: stating(KindGlob, { pattern: globForm.source }),
     prompt_template: Prompt,
     ...optional,
     coalescing: Type.Optional(nullable(Coalescing)),
@@ -82,7 +83,7 @@ export const EventTriggerUpdate = closed(
   {
     name: Type.Optional(Name),
     agent_id: Type.Optional(idOf('Agent', 'The agent whose runs are started')),
-    event_kind: Type.Optional(KindGlob),
+    event_kind: Type.Optional(stating(KindGlob, { pattern: globForm.source })),
     prompt_template: Type.Optional(Prompt),
     ...optional,
     coalescing: Type.Optional(nullable(Coalescing)),

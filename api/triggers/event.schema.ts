@@ -3,8 +3,9 @@ import { matchOutcomes } from '../../db/events/event-match.entity.ts';
 import type { EventRow } from '../../db/events/events.ts';
 import { iso } from '../../db/sql.ts';
 import { eventSources } from '../../db/triggers/event.entity.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, stating, text, Timestamp } from '../http/input/schema.ts';
 import { KindGlob } from './event-trigger.schema.ts';
+import { kindForm } from '../../domain/events/kinds.ts';
 
 const Kind = text(120, {
   minLength: 1,
@@ -48,7 +49,7 @@ export const EventView = closed(
 export const EventPublish = closed(
   {
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
-    event_kind: Kind,
+    event_kind: stating(Kind, { pattern: kindForm.source }),
     subject: Type.Optional(nullable(Subject)),
     payload: Type.Optional(Payload),
     dedupe_key: Type.Optional(nullable(DedupeKey)),

@@ -7,7 +7,7 @@ import { occurrenceKinds, occurrenceStatuses } from '../../db/triggers/schedule-
 import type { PlannedBackfill } from '../../domain/schedules/backfills.ts';
 import type { ScheduledInstant } from '../../ports/schedule/cadence.ts';
 import type { CadencePreview } from '../../ports/schedule/preview-cadence.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { closed, exactlyOneOf, idOf, integer, listOf, nullable, oneOf, stating, text, Timestamp } from '../http/input/schema.ts';
 import { times } from './schedule.schema.ts';
 
 const statuses = ['upcoming', ...occurrenceStatuses] as const;
@@ -108,13 +108,16 @@ export const ScheduleBackfillView = closed(
   { $id: 'ScheduleBackfillView', description: 'A backfill; its occurrences show the outcome' },
 );
 
-export const SchedulePreview = closed(
-  {
-    ...times,
-    after: Type.Optional({ ...Timestamp, description: 'Times after this time; defaults to now' }),
-    count: Type.Optional(integer({ minimum: 1, maximum: 50, default: 10, description: 'How many times to return' })),
-  },
-  { $id: 'SchedulePreview', description: 'The times of a schedule: exactly one of cron, every_seconds and run_at' },
+export const SchedulePreview = stating(
+  closed(
+    {
+      ...times,
+      after: Type.Optional({ ...Timestamp, description: 'Times after this time; defaults to now' }),
+      count: Type.Optional(integer({ minimum: 1, maximum: 50, default: 10, description: 'How many times to return' })),
+    },
+    { $id: 'SchedulePreview', description: 'The times of a schedule: exactly one of cron, every_seconds and run_at' },
+  ),
+  exactlyOneOf('cron', 'every_seconds', 'run_at'),
 );
 
 export const SchedulePreviewView = closed(

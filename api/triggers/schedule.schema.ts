@@ -4,7 +4,7 @@ import { iso } from '../../db/sql.ts';
 import { overlaps, scheduleSyncStates } from '../../db/triggers/schedule.entity.ts';
 import type { ScheduleFields } from '../../domain/schedules/schedule-rules.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
-import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { closed, exactlyOneOf, FreeObject, idOf, integer, nullable, oneOf, stating, text, Timestamp } from '../http/input/schema.ts';
 import { SubjectTemplate } from './webhook-endpoint.schema.ts';
 
 export const ScheduleParams = closed({ schedule_id: idOf('Schedule', 'The schedule, by the id that `GET /schedules` shows') });
@@ -134,15 +134,18 @@ const kept = {
   is_active: Type.Optional(IsActive),
 } as const;
 
-export const ScheduleCreate = closed(
-  {
-    workspace_id: Type.Optional(nullable(idOf('Workspace'))),
-    agent_id: idOf('Agent', 'The agent whose runs it starts; in its workspace or a wider scope'),
-    name: Name,
-    prompt_template: Prompt,
-    ...changeable,
-  },
-  { $id: 'ScheduleCreate', description: 'A new schedule, with exactly one of cron, every_seconds and run_at' },
+export const ScheduleCreate = stating(
+  closed(
+    {
+      workspace_id: Type.Optional(nullable(idOf('Workspace'))),
+      agent_id: idOf('Agent', 'The agent whose runs it starts; in its workspace or a wider scope'),
+      name: Name,
+      prompt_template: Prompt,
+      ...changeable,
+    },
+    { $id: 'ScheduleCreate', description: 'A new schedule, with exactly one of cron, every_seconds and run_at' },
+  ),
+  exactlyOneOf('cron', 'every_seconds', 'run_at'),
 );
 
 export const ScheduleUpdate = closed(

@@ -5,8 +5,9 @@ import { hookMethods, verifications } from '../../db/webhooks/webhook-endpoint.e
 import type { EndpointFields } from '../../domain/webhooks/endpoint-rules.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
-import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { closed, FreeObject, idOf, integer, nullable, oneOf, stating, text, Timestamp } from '../http/input/schema.ts';
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
+import { pointerForm } from '../../domain/webhooks/endpoint-rules.ts';
 
 export const EndpointParams = closed({ endpoint_id: idOf('WebhookEndpoint', 'The endpoint that receives the deliveries') });
 
@@ -108,7 +109,7 @@ const changeable = {
   session_key_template: Type.Optional(shown.session_key_template),
   persona_slug_template: Type.Optional(shown.persona_slug_template),
   subject_template: Type.Optional(nullable(SubjectTemplate)),
-  response_path: Type.Optional(nullable(ResponsePath)),
+  response_path: Type.Optional(nullable(stating(ResponsePath, { pattern: pointerForm.source }))),
   callback_url: Type.Optional(nullable(CallbackUrl)),
 };
 

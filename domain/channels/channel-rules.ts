@@ -13,39 +13,85 @@ interface SettingRule {
   /** The pattern of a text, or a test of another value. */
   readonly form: RegExp | ((value: unknown) => boolean);
   readonly says: string;
+  /** The same as JSON Schema. */
+  readonly stated: Readonly<Record<string, unknown>>;
 }
 
 const address = /^[^\s@<>()[\],;:\\"]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,186}[A-Za-z0-9])?$/;
 const hostName = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]{3,45}\]?)$/;
 
+const userForm = /^[\x21-\x7e]{1,320}$/;
+const textOf = (pattern: string, maxLength: number) => ({ type: 'string', pattern, maxLength });
+const smtpForm = {
+  type: 'object',
+  properties: {
+    host: textOf(hostName.source, 253),
+    port: { type: 'integer', minimum: 1, maximum: 65_535, format: 'int32' },
+    tls: { type: 'boolean' },
+    user: textOf('^[!-~]{1,320}$', 320),
+  },
+  required: ['host', 'port', 'tls', 'user'],
+  additionalProperties: false,
+};
+
 /** Settings and secrets by kind; one of Telegram's secrets is generated. */
 export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
   slack: {
-    settings: { team_id: { isRequired: false, form: /^T[A-Z0-9]{2,30}$/, says: 'must be the id of a Slack workspace, such as T0123ABCD' } },
+    settings: {
+      team_id: {
+        isRequired: false,
+        form: /^T[A-Z0-9]{2,30}$/,
+        says: 'must be the id of a Slack workspace, such as T0123ABCD',
+        stated: textOf('^T[A-Z0-9]{2,30}$', 31),
+      },
+    },
     secrets: ['bot_token', 'signing_secret'],
   },
   telegram: { settings: {}, secrets: ['bot_token'] },
   discord: {
     settings: {
-      application_id: { isRequired: true, form: /^\d{5,25}$/, says: 'must be the id of a Discord application' },
-      public_key: { isRequired: true, form: /^[0-9a-fA-F]{64}$/, says: 'must be the public key of the application, 64 hexadecimal digits' },
+      application_id: {
+        isRequired: true,
+        form: /^\d{5,25}$/,
+        says: 'must be the id of a Discord application',
+        stated: textOf('^[0-9]{5,25}$', 25),
+      },
+      public_key: {
+        isRequired: true,
+        form: /^[0-9a-fA-F]{64}$/,
+        says: 'must be the public key of the application, 64 hexadecimal digits',
+        stated: textOf('^[0-9a-fA-F]{64}$', 64),
+      },
     },
     secrets: ['bot_token'],
   },
   email: {
     settings: {
-      address: { isRequired: true, form: address, says: 'must be a mail address' },
+      address: { isRequired: true, form: address, says: 'must be a mail address', stated: textOf(address.source, 253) },
       smtp: {
         isRequired: true,
         form: isSmtp,
         says: 'must be {host, port, tls, user}: strings, a port number, and true or false for encryption',
+        stated: smtpForm,
       },
-      require_authenticated: { isRequired: false, form: (value) => typeof value === 'boolean', says: 'must be true or false' },
+      require_authenticated: {
+        isRequired: false,
+        form: (value) => typeof value === 'boolean',
+        says: 'must be true or false',
+        stated: { type: 'boolean' },
+      },
     },
     secrets: ['smtp_password', 'inbound_token'],
   },
   webhook: {
-    settings: { outbound_url: { isRequired: true, form: /^https?:\/\/[^]{1,1992}$/, says: 'must be a URL of at most 2000 characters' } },
+    settings: {
+      outbound_url: {
+        isRequired: true,
+        form: /^https?:\/\/[^]{1,1992}$/,
+        says: 'must be a URL of at most 2000 characters',
+        stated: textOf('^https?://', 2_000),
+      },
+    },
     secrets: ['signing_secret'],
   },
 };
@@ -55,6 +101,11 @@ export const madeSecret = 'webhook_secret';
 
 const secretForm = /^[\x21-\x7e]{1,1000}$/;
 const minSigningChars = 16;
+
+/** How long a secret must be at least: what signs, or stands alone, must not be guessed. */
+export function minSecretChars(kind: ChannelKind, name: string): number {
+  return kind === 'webhook' || name === 'inbound_token' ? minSigningChars : 1;
+}
 
 /** Returns the settings of a channel. Throws 422 for one that its kind does not have, one that is missing, or one that the egress guard refuses. */
 export function checkedSettings(kind: ChannelKind, given: Readonly<Record<string, unknown>>, policy: EgressPolicy): ChannelSettings {
@@ -88,8 +139,6 @@ function isSmtp(value: unknown): value is SmtpSettings {
   );
 }
 
-const userForm = /^[\x21-\x7e]{1,320}$/;
-
 function refuseServer(smtp: SmtpSettings, policy: EgressPolicy): void {
   const refusal = refusalOfHost(smtp, policy);
   if (refusal !== null) throw invalid('/settings/smtp', 'egress', refusal);
@@ -112,8 +161,8 @@ export function changedSecrets(
       continue;
     }
     if (!secretForm.test(value)) throw invalid(`/secrets/${name}`, 'pattern', 'must be 1 to 1000 printable ASCII characters');
-    if ((kind === 'webhook' || name === 'inbound_token') && value.length < minSigningChars)
-      throw invalid(`/secrets/${name}`, 'minLength', `must be at least ${minSigningChars} characters`, { limit: minSigningChars });
+    const limit = minSecretChars(kind, name);
+    if (value.length < limit) throw invalid(`/secrets/${name}`, 'minLength', `must be at least ${limit} characters`, { limit });
     next[name] = value;
   }
   for (const name of names) if (next[name] === undefined) throw invalid(`/secrets/${name}`, 'required', `is required for kind ${kind}`);

@@ -35,6 +35,9 @@ export function nameOfEvent({ event, action }: Pick<KnownEvent, 'event' | 'actio
 /** The events of a binding that names none. */
 export const defaultEvents: readonly string[] = knownEvents.filter(({ byDefault }) => byDefault).map(nameOfEvent);
 
+/** Every name that selects events: of one, or of all that share their first part. */
+export const eventNames: readonly string[] = [...new Set(knownEvents.flatMap((known) => [known.event, nameOfEvent(known)]))];
+
 /**
  * Returns the stored form of event names: each event with its action, once, in our order. A bare event means all its actions. Throws 422 for an unknown name.
  */

@@ -1,7 +1,9 @@
 import { invalid } from '../../workflows/contracts/failure.ts';
 
-const kindForm = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*){0,5}$/;
-const globForm = /^(?:(?:[a-z][a-z0-9_]*|\*)(?:\.(?:[a-z][a-z0-9_]*|\*)){0,5}|(?:(?:[a-z][a-z0-9_]*|\*)\.){0,5}\*\*)$/;
+/** The form of a kind that users give. */
+export const kindForm = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*){0,5}$/;
+/** The form of a text that selects events by their kind. */
+export const globForm = /^(?:(?:[a-z][a-z0-9_]*|\*)(?:\.(?:[a-z][a-z0-9_]*|\*)){0,5}|(?:(?:[a-z][a-z0-9_]*|\*)\.){0,5}\*\*)$/;
 /** First segments of the platform's own events. */
 const reservedKinds: ReadonlySet<string> = new Set([
   'run',

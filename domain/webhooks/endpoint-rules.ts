@@ -25,7 +25,8 @@ export interface EndpointFields extends HookTexts {
 
 const deepestInput = 16;
 const maxInputBytes = 65_536;
-const pointerForm = /^(?:\/(?:[^~/]|~[01])*)+$/;
+/** A JSON pointer (RFC 6901) below the root. */
+export const pointerForm = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 /** Throws 422 for contradictory fields: an endpoint has no requirement that no sender could meet, and works for no user without a verified sender. */
 export function refuseContradiction(fields: EndpointFields): void {

@@ -3,7 +3,7 @@ import { normalForms } from './formats.ts';
 
 type Json = Record<string, unknown>;
 
-const annotations = new Set(['$id', 'description', 'title', 'example', 'examples', 'deprecated']);
+const annotations = new Set(['$id', 'description', 'title', 'example', 'examples', 'deprecated', 'x-stated']);
 
 /**
  * A schema as the request validator wants it: components inlined without `$id` (one may stand in many schemas), annotations dropped, growing

@@ -65,6 +65,42 @@ export function closed<const P extends Parameters<typeof Type.Object>[0]>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
+/** JSON Schema keywords that stand in the document alone. */
+type Rule = Readonly<Record<string, unknown>>;
+
+/**
+ * A schema with a rule that the document states and a handler enforces, whose refusal says more than a validator's could. Of several rules for the whole, use
+ * `allOf`.
+ */
+export function stating<S extends TSchema>(schema: S, rule: Rule): S {
+  return { ...schema, 'x-stated': rule };
+}
+
+/** The rule that an object has exactly one of these fields; null counts as absent. */
+export function exactlyOneOf(...names: readonly string[]): Rule {
+  return { oneOf: names.map(given) };
+}
+
+/** The rule that an object has at least one of these fields. */
+export function atLeastOneOf(...names: readonly string[]): Rule {
+  return { anyOf: names.map((name) => ({ required: [name], properties: { [name]: {} } })) };
+}
+
+/** The part of a rule that a field is there and not null. */
+export function given(name: string): Rule {
+  return { required: [name], properties: { [name]: { not: { type: 'null' } } } };
+}
+
+/** The rule that whatever becomes superseded, and nothing else, names its successor. */
+export function succession(state: string, successor: string): Rule {
+  return {
+    oneOf: [
+      { ...given(successor), properties: { [state]: { const: 'superseded' }, [successor]: { not: { type: 'null' } } } },
+      { properties: { [state]: { not: { const: 'superseded' } }, [successor]: { type: 'null' } } },
+    ],
+  };
+}
+
 /** What an `if` asks of an object, or a `then` adds to one that is closed elsewhere: open itself, so that whoever closes objects leaves it so. */
 export function partOf(properties: Readonly<Record<string, unknown>>, more: Readonly<Record<string, unknown>> = {}) {
   return { type: 'object', properties, additionalProperties: true, ...more };

@@ -129,12 +129,17 @@ function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollecto
   return { requestBody: { description: 'The requested data', required: operation.method === 'PUT' || isNeeded(body), content } };
 }
 
-/** Whether no body at all would break the schema: it, or each of its forms, demands something. */
+/** Whether no body at all would break the schema: it, a rule that it states, or each of its forms demands something. */
 function isNeeded(schema: object): boolean {
+  const rules: unknown[] = [Reflect.get(schema, 'x-stated'), Reflect.get(schema, 'allOf')].flat();
+  if (rules.some((rule) => typeof rule === 'object' && rule !== null && isNeeded(rule))) return true;
   const forms: unknown = Reflect.get(schema, 'anyOf') ?? Reflect.get(schema, 'oneOf');
   if (Array.isArray(forms)) return forms.every((form: unknown) => typeof form === 'object' && form !== null && isNeeded(form));
   const required: unknown = Reflect.get(schema, 'required');
-  return (Array.isArray(required) && required.length > 0) || Number(Reflect.get(schema, 'minItems') ?? 0) > 0;
+  return (
+    (Array.isArray(required) && required.length > 0) ||
+    Number(Reflect.get(schema, 'minItems') ?? Reflect.get(schema, 'minProperties') ?? 0) > 0
+  );
 }
 
 function responsesOf(operation: RegisteredOperation, collector: SchemaCollector, publicUrl: string): Json {

@@ -36,11 +36,10 @@ export function createCollector(): SchemaCollector {
     return reference;
   };
 
-  const rewrite = (schema: Json, location: string): Json =>
-    withMapping(
-      bounded(Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value, location)]))),
-      known,
-    );
+  const rewrite = ({ 'x-stated': stated, ...schema }: Json, location: string): Json => {
+    const made = Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value, location)]));
+    return withMapping({ ...bounded(made), ...asObject(stated) }, known);
+  };
 
   const rewriteKeyword = (keyword: string, value: unknown, location: string): unknown => {
     if (keyword === 'properties') {

@@ -97,7 +97,6 @@ function challengeFor(publicUrl: string, request: FastifyRequest, failure: Failu
 function fromFastify(error: FastifyError): Failure {
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return fail('payload_too_large', { cause: error });
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return toFailure(unsupported('The content type is not supported.'));
-  if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return fail('not_found', { cause: error });
   return (error.statusCode ?? 500) < 500 ? fail('malformed_request', { cause: error }) : fail('internal_error', { cause: error });
 }
 

@@ -259,6 +259,7 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     subject_template: none,
     input_template: note('webhook_endpoints', 'input_template'),
     persona_slug_template: none,
+    response_path: (place) => `/${canary(place, 'webhook_endpoints', 'response_path')}`,
   },
   channels: {
     kind: same('webhook'),
