@@ -214,7 +214,9 @@ function shortened(text: string): string {
   const lines = text.split('\n').slice(0, 40);
   let length = 0;
   const shown = lines.filter((line) => (length += line.length + 1) <= 2_000);
-  return shown.length === 0 ? text.slice(0, 400) : `${shown.join('\n')}\n`;
+  if (shown.length === 0) return text.slice(0, 400);
+  const start = shown.join('\n');
+  return start.length === text.length ? start : `${start}\n`;
 }
 
 function isEmpty(object: object): boolean {

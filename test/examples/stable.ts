@@ -25,33 +25,48 @@ export function createStable(about: About): (value: unknown, field?: string) => 
   const text = (value: string, field: string): string => {
     const word = wordFor(value, { field, area: about.area });
     return withoutSecrets(word, field)
-      .replaceAll(uuid, (id) => idFor(id, field === 'id' || field === 'items' ? about.kind : field))
-      .replaceAll(instant, (time) => (about.request.includes(time) ? time : timeOf(time, about.at)));
+      .replaceAll(uuid, (id) => idFor(id, field === '' || field === 'items' ? about.kind : field))
+      .replaceAll(instant, (time) => (about.request.includes(time) ? time : timeOf(time, { field, at: about.at })));
   };
   const visit = (value: unknown, field: string): unknown => {
     if (typeof value === 'string') return text(value, field);
     if (typeof value === 'number') return numberOf(value, field);
     if (Array.isArray(value)) return value.slice(0, longest(field)).map((item: unknown) => visit(item, field));
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, child]) => [text(key, ''), visit(child, key)]));
+    // Linters take a schema for one wherever it stands.
+    if (isSchema.has(field) && Reflect.get(value, 'type') === 'object') return { type: 'object' };
+    // An `id` is told by what holds it: `user.id`.
+    return Object.fromEntries(
+      Object.entries(value).map(([key, child]) => [
+        text(key, ''),
+        visit(child, key === 'id' ? (personal.has(field) ? 'user' : field) : key),
+      ]),
+    );
   };
   return (value, field = '') => visit(value, field);
 }
 
+/** Fields that hold JSON Schemas of the platform itself. */
+const isSchema: ReadonlySet<string> = new Set(['schema', 'envelope', 'first_frame']);
+
+/** Fields that hold whoever did something. */
+const personal: ReadonlySet<string> = new Set(['actor', 'created_by', 'resolved_by', 'requested_by', 'subject']);
+
 /** A page shows two items; what says something by its order or by being complete stays longer. */
 function longest(field: string): number {
-  return field === 'items' || field === 'codes' || field === 'frames' ? 2 : 8;
+  if (field === 'codes') return 10;
+  return field === 'items' || field === 'frames' ? 2 : 8;
 }
 
-/** What happens at the moment happens at noon; what is further away keeps its distance, or its time of day where days lie between. */
-function timeOf(time: string, at: number): string {
+/** What happens at the moment happens at noon, and what is further away keeps its distance; what a cadence gives keeps its weekday and time of day. */
+function timeOf(time: string, { field, at }: { field: string; at: number }): string {
   const distance = Date.parse(time) - at;
+  if (/^(?:next_run_at|nominal_at|scheduled_for|occurrences|instants|utc)$/.test(field)) {
+    const weeks = Math.ceil((noon - at) / (7 * dayMs)) * 7 * dayMs;
+    return new Date(Date.parse(time) + weeks).toISOString();
+  }
   if (Math.abs(distance) < 90_000) return new Date(noon).toISOString();
-  if (Math.abs(distance) < 6 * 3_600_000) return new Date(noon + Math.round(distance / 60_000) * 60_000).toISOString();
-  const weeks = Math.round((noon - at) / (7 * dayMs)) * 7 * dayMs;
-  const moved = Date.parse(time) + weeks;
-  // What was put down to the second by a cadence stays; what only came so from the clock is rounded.
-  return new Date(Math.round(moved / 60_000) * 60_000).toISOString();
+  return new Date(noon + Math.round(distance / 60_000) * 60_000).toISOString();
 }
 
 /** Numbers that come from the clock or the machine. */
@@ -69,6 +84,7 @@ function withoutSecrets(value: string, field: string): string {
   if (field === 'secret' && /^[A-Z2-7]{16,}$/.test(value)) return padded('EXAMPLE2SECRET2', value.length).replaceAll('0', '2');
   if (field === 'codes' && /^[a-z0-9]{4,}(?:-[a-z0-9]{4,})+$/i.test(value)) return value.replaceAll(/[a-z0-9]/gi, '0');
   if (field === 'next_cursor' || field === 'cursor') return 'eyJ2IjoxfQ.example';
+  if (field === 'code_verifier') return padded('example', 43);
   if (field === 'last4') return '0000';
   if (field === 'prefix') return value.slice(0, 6).padEnd(value.length, 'Example');
   if (field === 'etag' && !/^"\d+"$/.test(value)) return '"example"';

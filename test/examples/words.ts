@@ -64,6 +64,14 @@ const byName: Readonly<Record<string, string>> = {
   subject_id: 'customer-7',
   name: 'orders_key',
   note: 'checked',
+  model: 'builtin/extractive',
+  provider: 'builtin',
+  tier: 'standard',
+  provider_request_id: 'req_example',
+  attributes: 'example',
+  metadata: 'example',
+  args: 'example',
+  user_agent: 'Firefox',
 };
 
 const slugByArea: Readonly<Record<string, string>> = {
@@ -89,7 +97,8 @@ export function wordFor(text: string, { field, area }: Place): string {
     .replaceAll('canary.test', 'example.com')
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'https://longhaul.test')
     .replaceAll('http://longhaul.test', 'https://longhaul.test')
-    .replaceAll('127.0.0.1', '192.0.2.10');
+    .replaceAll('127.0.0.1', '192.0.2.10')
+    .replaceAll('127.0.0.0/', '192.0.2.0/');
 }
 
 function spelt(column: string): string {

@@ -58,12 +58,20 @@ export function parameterExample(operation: RegisteredOperation, location: 'path
   return location === 'header' ? undefined : recordedOf(operation)?.request[location]?.[name];
 }
 
+/** A status that no test has met shows another reply with the same view. */
+function repliesOf(operation: RegisteredOperation, status: number): Json | undefined {
+  const own = recordedOf(operation)?.replies;
+  // With mode wait, the run as it is afterwards.
+  const ended = operation.operationId === 'createRun' ? recorded?.['getRun']?.replies[200] : undefined;
+  return own?.[String(status)] ?? ended ?? Object.values(own ?? {})[0];
+}
+
 /** What a success looks like in a media type: as an operation once answered, else by its schema. */
 export function replyExample(
   operation: RegisteredOperation,
   { status, type, schema }: { status: number; type: string; schema: TSchema | null },
 ): unknown {
-  const found = recordedOf(operation)?.replies[String(status)]?.[type];
+  const found = repliesOf(operation, status)?.[type];
   if (found !== undefined) return found;
   if (schema) return exampleOf(schema);
   return type === 'application/json' ? {} : 'text';
