@@ -160,13 +160,13 @@ function remember({ made }: Play, operation: RegisteredOperation, { body, status
 }
 
 /** The kind of row that an operation's view shows: `AgentView` shows an Agent. */
-export function kindOf(operation: RegisteredOperation): string {
+function kindOf(operation: RegisteredOperation): string {
   const name = String(Reflect.get(Object(operation.view), '$id') ?? '');
   return name.replace(/(?:Secret|Detail|Summary)?View$/, '').replace(/^Review(?=Playbook)/, '');
 }
 
 /** Keeps an exchange as the example of its operation. */
-export function note(
+function note(
   seen: Seen,
   operation: RegisteredOperation,
   {

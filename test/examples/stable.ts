@@ -8,7 +8,7 @@ const instant = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g;
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 
 /** What an exchange is about. */
-export interface About {
+interface About {
   readonly operationId: string;
   readonly area: string;
   /** What a bare `id` of the reply names: `agent` in an AgentView. */
@@ -34,7 +34,11 @@ export function createStable(about: About): (value: unknown, field?: string) => 
     if (Array.isArray(value)) return value.slice(0, longest(field)).map((item: unknown) => visit(item, field));
     if (typeof value !== 'object' || value === null) return value;
     // Linters take a schema for one wherever it stands.
-    if (isSchema.has(field) && Reflect.get(value, 'type') === 'object') return { type: 'object' };
+    if (
+      (isSchema.has(field) || (field === 'input_schema' && about.operationId === 'getEffectiveAgent')) &&
+      Reflect.get(value, 'type') === 'object'
+    )
+      return { type: 'object' };
     // An `id` is told by what holds it: `user.id`.
     return Object.fromEntries(
       Object.entries(value).map(([key, child]) => [

@@ -1,5 +1,5 @@
 /** Where a text stands. */
-export interface Place {
+interface Place {
   readonly field: string;
   readonly area: string;
 }
