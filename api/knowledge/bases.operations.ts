@@ -101,7 +101,7 @@ export const baseOperations = {
       params: BaseParams,
       body: KnowledgeBaseUpdate,
       view: KnowledgeBaseView,
-      example: { body: { name: 'Handbook of 2026', is_frozen: true } },
+      example: { body: { name: 'Handbook of 2026' } },
     },
     async (ctx, { params, body }) => {
       refuseOtherModel(body);

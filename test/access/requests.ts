@@ -100,7 +100,8 @@ function allowsNull(field: Json): boolean {
   return isAnything || types.includes('null') || branches.some((branch) => asObject(branch)['type'] === 'null');
 }
 
-function withIds(schema: TSchema, value: unknown, ids: IdsByKind): unknown {
+/** A body with ids put in by kind. */
+export function withIds(schema: TSchema, value: unknown, ids: IdsByKind): unknown {
   const visit = (node: Json, at: unknown): unknown => {
     const kind =
       kindOf(node) ?? (Array.isArray(node['oneOf']) ? (node['oneOf'].map(kindOf).find((found) => found !== null) ?? null) : null);

@@ -79,13 +79,42 @@ test('every example is valid against its schema', () => {
   const ajv = new Ajv2020({ strict: false, formats: { ...formats, int32: true, int64: true, binary: true } });
   ajv.addSchema({ $id: 'document', ...document });
   const faults = operations.flatMap((operation) =>
-    [...mediaOf(operation['requestBody']), ...successesOf(operation).flatMap(mediaOf)].flatMap((media) => {
-      const schema = JSON.parse(JSON.stringify(media['schema']).replaceAll('"#/', '"document#/'));
-      return ajv.validate(schema, media['example']) ? [] : [`${String(operation['operationId'])}: ${ajv.errorsText()}`];
+    shownIn(operation).flatMap(({ schema: shown, example }) => {
+      const schema = JSON.parse(JSON.stringify(shown).replaceAll('"#/', '"document#/'));
+      return ajv.validate(schema, example) ? [] : [`${String(operation['operationId'])}: ${ajv.errorsText()}`];
     }),
   );
 
   expect(faults).toEqual([]);
+});
+
+test('each code that an operation answers has an example, whose summary says what to do about it', () => {
+  for (const operation of operations) {
+    const answers = ['422', 'default'].map((status) => resolved(asObject(operation['responses'])[status]));
+    const shown = answers.flatMap((answer) => mediaOf(answer).flatMap((media) => Object.entries(asObject(media['examples']))));
+
+    expect([operation['operationId'], shown.map(([code]) => code).toSorted()]).toEqual([
+      operation['operationId'],
+      asArray(operation['x-error-codes']).map(String).toSorted(),
+    ]);
+    for (const [code, reference] of shown) {
+      const { summary, value } = asObject(resolved(reference));
+      expect([code, String(summary).length > 8, asObject(value)['code']]).toEqual([code, true, code]);
+    }
+  }
+});
+
+test('no example holds what a scanner would take for a secret', () => {
+  const text = JSON.stringify(document);
+  const secrets = [
+    /ey[A-Za-z0-9]{17,}\.ey[\w\\/-]{17,}/,
+    /\blh_[a-z]{2}_(?!example|\w?Exampl)[\w-]{20,}/,
+    /whsec_(?!ZXhhbXBsZQ|example)[\w+/=-]{16,}/,
+    /-----BEGIN [A-Z ]*PRIVATE KEY/,
+    /\b(?:AKIA|ghp_|xox[bp]-|sk-)[\w-]{16,}/,
+  ];
+
+  expect(secrets.map((pattern) => pattern.exec(text)?.[0] ?? null)).toEqual(secrets.map(() => null));
 });
 
 test('strings, arrays and integers are bounded; nullable is said by type or oneOf', () => {
@@ -246,6 +275,33 @@ function* schemasIn(node: unknown, pointer: string): Generator<[string, Json]> {
 
 function mediaOf(holder: unknown): Json[] {
   return Object.values(asObject(asObject(holder)['content'])).map(asObject);
+}
+
+/** What an operation shows: values of parameters, bodies, replies and failures, each with its schema. */
+function shownIn(operation: Json): { schema: unknown; example: unknown }[] {
+  const parameters = asArray(operation['parameters'])
+    .map(resolved)
+    .filter((parameter) => parameter['example'] !== undefined);
+  const failures = ['422', 'default'].flatMap((status) => mediaOf(resolved(asObject(operation['responses'])[status])));
+  return [
+    ...[...parameters, ...mediaOf(operation['requestBody']), ...successesOf(operation).flatMap(mediaOf)].map(({ schema, example }) => ({
+      schema,
+      example,
+    })),
+    ...failures.flatMap(({ schema, examples }) =>
+      Object.values(asObject(examples)).map((reference) => ({ schema, example: resolved(reference)['value'] })),
+    ),
+  ];
+}
+
+/** What a reference leads to, or the value itself. */
+function resolved(value: unknown): Json {
+  const { $ref: reference } = asObject(value);
+  if (typeof reference !== 'string') return asObject(value);
+  return reference
+    .split('/')
+    .slice(1)
+    .reduce<Json>((at, key) => asObject(at[key]), { ...document });
 }
 
 function successesOf(operation: Json): unknown[] {

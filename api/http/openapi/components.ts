@@ -11,7 +11,11 @@ export function headerReferences(more: readonly string[] = []): Record<string, J
 }
 
 /** The shared parts that the document refers to. */
-export function onlyUsed(kind: 'parameters' | 'headers', parts: Record<string, Json>, text: string): Record<string, Json> {
+export function onlyUsed(
+  kind: 'parameters' | 'headers' | 'responses' | 'examples',
+  parts: Record<string, Json>,
+  text: string,
+): Record<string, Json> {
   return Object.fromEntries(Object.entries(parts).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)));
 }
 

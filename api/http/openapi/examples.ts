@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { TSchema } from 'typebox';
-import { fail } from '../../../workflows/contracts/failure.ts';
-import { toEnvelope } from '../reply/error-envelope.ts';
-import { ownErrorCodesOf } from './text.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
 
-type Json = Record<string, unknown>;
+type Json = Readonly<Record<string, unknown>>;
+
+const folder = new URL('examples/', import.meta.url);
 
 const byFormat: Readonly<Record<string, string>> = {
   'uuid': '01960000-0000-7000-8000-000000000001',
@@ -34,27 +33,48 @@ const candidates = [
   'abc'.repeat(21).concat('d'),
 ];
 
-/** Replies that a deployment gave, by component, or by operation and status where that tells more; ids, times and secrets are made up. */
-const recorded: Readonly<Record<string, unknown>> = {
-  ...asObject(JSON.parse(readFileSync(new URL('examples/replies.json', import.meta.url), 'utf8'))),
-  'streamRun 200': readFileSync(new URL('examples/stream.txt', import.meta.url), 'utf8'),
-};
-
-/** What a success looks like: as the operation itself says, else as a deployment once answered, else by its schema. */
-export function replyExample(operation: RegisteredOperation, status: number, schema: TSchema | null): unknown {
-  if (operation.example?.view !== undefined) return operation.example.view;
-  const found = recorded[`${operation.operationId} ${status}`] ?? recorded[String(schema ? Reflect.get(schema, '$id') : '')];
-  if (found !== undefined) return found;
-  if (schema) return exampleOf(schema);
-  return operation.produces === 'application/json' ? {} : 'text';
+/** What a test sent to an operation and what came back, with ids, times and secrets that are made up. */
+export interface RecordedExample {
+  readonly request: { readonly path?: Json; readonly query?: Json; readonly body?: unknown };
+  /** By status, then by media type; a reply without a body has none. */
+  readonly replies: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** The usual failure of an operation: one that it declares itself, else that what it names is not there or the caller may not. */
-export function failureExample(operation: RegisteredOperation, publicUrl: string): unknown {
-  const codes = ownErrorCodesOf(operation);
-  const own = operation.fails?.find((code) => code !== 'not_found' && code !== 'validation_failed');
-  const usual = own ?? (['not_found', 'role_insufficient'] as const).find((code) => codes.includes(code));
-  return toEnvelope(fail(usual ?? 'service_unavailable'), { publicUrl, correlationId: '01960000-0000-7000-8000-000000000001' });
+let recorded: Readonly<Record<string, RecordedExample>> | undefined;
+
+/** The exchange that `EXAMPLES=write npm test -- test/examples` recorded; read when the document is built, since most processes are never asked for it. */
+function recordedOf({ operationId }: RegisteredOperation): RecordedExample | undefined {
+  recorded ??= Object.assign({}, ...readdirSync(folder).map((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as object)); // ours
+  return recorded?.[operationId];
+}
+
+/** A body as a client sends it. */
+export function bodyExample(operation: RegisteredOperation, body: TSchema): unknown {
+  return recordedOf(operation)?.request.body ?? operation.example?.body ?? exampleOf(body);
+}
+
+/** A parameter as it stood in the request of the example; undefined where that had none. */
+export function parameterExample(operation: RegisteredOperation, location: 'path' | 'query' | 'header', name: string): unknown {
+  return location === 'header' ? undefined : recordedOf(operation)?.request[location]?.[name];
+}
+
+/** A status that no test has met shows another reply with the same view. */
+function repliesOf(operation: RegisteredOperation, status: number): Json | undefined {
+  const own = recordedOf(operation)?.replies;
+  // With mode wait, the run as it is afterwards.
+  const ended = operation.operationId === 'createRun' ? recorded?.['getRun']?.replies[200] : undefined;
+  return own?.[String(status)] ?? ended ?? Object.values(own ?? {})[0];
+}
+
+/** What a success looks like in a media type: as an operation once answered, else by its schema. */
+export function replyExample(
+  operation: RegisteredOperation,
+  { status, type, schema }: { status: number; type: string; schema: TSchema | null },
+): unknown {
+  const found = repliesOf(operation, status)?.[type];
+  if (found !== undefined) return found;
+  if (schema) return exampleOf(schema);
+  return type === 'application/json' ? {} : 'text';
 }
 
 /** A value that is valid against the schema: its own example, default or first choice where it has one. */

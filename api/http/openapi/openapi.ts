@@ -3,6 +3,8 @@ import { introduction } from './text.ts';
 import { documentHeaders, documentParameters, onlyUsed } from './components.ts';
 import { documentOperation, sharedFailures } from './operation.ts';
 import { createCollector, type Json } from './schemas.ts';
+import { answersOauthClients } from '../credentials/oauth-failure.ts';
+import { failureExamples } from './failure-examples.ts';
 import type { Area, RegisteredOperation } from '../operation/operation.ts';
 import { isForOperators, liveOperations } from '../operation/registry.ts';
 
@@ -25,6 +27,7 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
   );
   const failures = sharedFailures(collector);
   const referring = JSON.stringify([paths, failures]);
+  const examples = failureExamples(options.publicUrl, operations.find(answersOauthClients) ?? null);
 
   return {
     openapi: '3.1.0',
@@ -45,7 +48,8 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
     paths,
     components: {
       schemas: collector.components(),
-      responses: failures,
+      responses: onlyUsed('responses', failures, referring),
+      examples: onlyUsed('examples', examples, referring),
       parameters: onlyUsed('parameters', documentParameters(), referring),
       headers: onlyUsed('headers', documentHeaders(), referring),
       securitySchemes: {

@@ -1,9 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import Type, { type TSchema } from 'typebox';
+import { errorCodes, type ErrorCode } from '../../../workflows/contracts/error-codes.ts';
 import { acceptedBy } from '../input/body.ts';
 import { ErrorEnvelope, HTTPValidationError, OauthErrorEnvelope } from '../reply/error.schema.ts';
 import { answersOauthClients } from '../credentials/oauth-failure.ts';
 import { meaningOf } from './descriptions.ts';
-import { exampleOf, failureExample, replyExample } from './examples.ts';
+import { bodyExample, parameterExample, replyExample } from './examples.ts';
+import { failureName } from './failure-examples.ts';
 import { codeSamplesOf } from './samples.ts';
 import { errorCodesOf, operationText } from './text.ts';
 import { headerReferences } from './components.ts';
@@ -44,7 +47,7 @@ export function documentOperation(operation: RegisteredOperation, collector: Sch
       ...headerParameters(operation, collector),
     ],
     ...requestBodyOf(operation, collector),
-    'responses': responsesOf(operation, collector, documented.publicUrl),
+    'responses': responsesOf(operation, collector),
   };
 }
 
@@ -111,21 +114,26 @@ interface Parameter {
   readonly required: boolean;
 }
 
-function parameter(
-  { operationId }: RegisteredOperation,
-  { location, name, schema, required }: Parameter,
-  collector: SchemaCollector,
-): Json {
+function parameter(operation: RegisteredOperation, { location, name, schema, required }: Parameter, collector: SchemaCollector): Json {
+  const { operationId } = operation;
   const { description, ...bare } = collector.refer(schema, operationId);
   const meaning = typeof description === 'string' ? description : meaningOf(operationId, name, location === 'header' ? 'field' : location);
-  return { name, in: location, required, ...(meaning === undefined ? {} : { description: meaning }), schema: bare };
+  const example = parameterExample(operation, location, name);
+  return {
+    name,
+    in: location,
+    required,
+    ...(meaning === undefined ? {} : { description: meaning }),
+    schema: bare,
+    ...(example === undefined ? {} : { example: ofType(bare, example) }),
+  };
 }
 
 function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
   const { body } = operation;
   if (!body) return {};
   const type = acceptedBy(operation);
-  const content = { [type]: { schema: collector.refer(body, operation.operationId), example: operation.example?.body ?? exampleOf(body) } };
+  const content = { [type]: { schema: collector.refer(body, operation.operationId), example: bodyExample(operation, body) } };
   return { requestBody: { description: 'The requested data', required: operation.method === 'PUT' || isNeeded(body), content } };
 }
 
@@ -142,54 +150,79 @@ function isNeeded(schema: object): boolean {
   );
 }
 
-function responsesOf(operation: RegisteredOperation, collector: SchemaCollector, publicUrl: string): Json {
+function responsesOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
   const statuses = operation.success ?? [successOf(operation)];
   const successes = statuses.map((status) => [String(status), successResponse(operation, status, collector)]);
   return {
     ...Object.fromEntries(successes),
-    ...failuresOf(operation, collector, publicUrl),
+    ...failuresOf(operation, collector),
   };
 }
 
-/** Each shows its usual failure; 422 is shared. Some tell their failures to others than clients of this contract. */
-function failuresOf(operation: RegisteredOperation, collector: SchemaCollector, publicUrl: string): Json {
+/** The codes of 422 apart from all others, each with an example that says what a client does about it. Some tell their failures to others than clients of this contract. */
+function failuresOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
   const ofOauth = answersOauthClients(operation);
   const more: Json = {
     ...(operation.failurePage ? { 'text/html': { schema: plainText('A page for browsers that says what is wrong') } } : {}),
     ...mediaOf(operation.alsoFailsAs, collector, false),
   };
-  const example = failureExample(operation, publicUrl);
-  const named = (name: 'ValidationFailed' | 'Failed', schema: TSchema) =>
-    Object.keys(more).length === 0
-      ? { $ref: `#/components/responses/${ofOauth ? 'Oauth' : ''}${name}` }
-      : failureResponse({ ...failureContent(schema, collector), ...more });
+  const codes = errorCodesOf(operation);
+  const refusals = codes.filter((code) => errorCodes[code].status === 422);
+  const others = codes.filter((code) => errorCodes[code].status !== 422);
+  const shared = Object.entries(sharedRefusals).find(([, known]) => isDeepStrictEqual(known, refusals))?.[0];
+  const type = ofOauth ? 'application/json' : 'application/problem+json';
+  const contentOf = (schema: TSchema, own: readonly ErrorCode[]) => ({
+    [type]: { schema: collector.refer(ofOauth ? OauthErrorEnvelope : schema), ...examplesOf(own, ofOauth) },
+    ...more,
+  });
+
   return {
-    422: named('ValidationFailed', HTTPValidationError),
-    default: ofOauth ? named('Failed', ErrorEnvelope) : failureResponse({ ...failureContent(ErrorEnvelope, collector, example), ...more }),
+    422:
+      shared !== undefined && !ofOauth && Object.keys(more).length === 0
+        ? { $ref: `#/components/responses/${shared}` }
+        : failureResponse(contentOf(HTTPValidationError, refusals)),
+    default: failureResponse(contentOf(ErrorEnvelope, others)),
   };
 }
+
+/** Codes of 422 that many operations answer together. */
+const sharedRefusals: Readonly<Record<string, readonly ErrorCode[]>> = {
+  ValidationFailed: ['validation_failed'],
+  CursorRefused: ['validation_failed', 'cursor_invalid'],
+  KeyRefused: ['validation_failed', 'idempotency_key_mismatch'],
+};
 
 /** The responses that operations refer to. */
 export function sharedFailures(collector: SchemaCollector): Record<string, Json> {
-  const oauth = () => ({ 'application/json': { schema: collector.refer(OauthErrorEnvelope) } });
-  return {
-    ValidationFailed: failureResponse(failureContent(HTTPValidationError, collector), 'The request violates a rule of its schema'),
-    OauthFailed: failureResponse(oauth()),
-    OauthValidationFailed: failureResponse(oauth(), 'The request violates a rule of its schema'),
-  };
+  const description = 'The request violates a rule of its schema, or repeats something that does not fit it';
+  return Object.fromEntries(
+    Object.entries(sharedRefusals).map(([name, codes]) => {
+      const content = { 'application/problem+json': { schema: collector.refer(HTTPValidationError), ...examplesOf(codes, false) } };
+      return [name, failureResponse(content, description)];
+    }),
+  );
 }
 
-function failureContent(schema: TSchema, collector: SchemaCollector, example?: unknown): Json {
-  return { 'application/problem+json': { schema: collector.refer(schema), ...(example === undefined ? {} : { example }) } };
+function examplesOf(codes: readonly ErrorCode[], ofOauth: boolean): Json {
+  if (codes.length === 0) return {};
+  return { examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${failureName(code, ofOauth)}` }])) };
 }
 
 function failureResponse(content: Json, description = 'Every failure returns the error envelope'): Json {
   return { description, headers: headerReferences(['Retry-After']), content };
 }
 
-function mediaOf(types: Readonly<Record<string, TSchema>> | undefined, collector: SchemaCollector, hasExample: boolean): Json {
-  const media = (schema: TSchema) => ({ schema: collector.refer(schema), ...(hasExample ? { example: exampleOf(schema) } : {}) });
-  return Object.fromEntries(Object.entries(types ?? {}).map(([type, schema]) => [type, media(schema)]));
+function mediaOf(
+  types: Readonly<Record<string, TSchema>> | undefined,
+  collector: SchemaCollector,
+  example: ((type: string, schema: TSchema) => unknown) | false,
+): Json {
+  return Object.fromEntries(
+    Object.entries(types ?? {}).map(([type, schema]) => [
+      type,
+      { schema: collector.refer(schema), ...(example ? { example: example(type, schema) } : {}) },
+    ]),
+  );
 }
 
 function successResponse(operation: RegisteredOperation, status: number, collector: SchemaCollector): Json {
@@ -204,8 +237,9 @@ function successResponse(operation: RegisteredOperation, status: number, collect
     return { description: 'Done; there is no body', headers };
 
   const shape = schema ? collector.refer(schema) : collector.refer(bareShape(operation.produces));
-  const example = replyExample(operation, status, schema);
-  const more = mediaOf(operation.alsoProduces, collector, true);
+  const exampleIn = (type: string, shown: TSchema | null) => replyExample(operation, { status, type, schema: shown });
+  const example = exampleIn(operation.produces, schema);
+  const more = mediaOf(operation.alsoProduces, collector, exampleIn);
   return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...more } };
 }
 
@@ -213,4 +247,10 @@ function successResponse(operation: RegisteredOperation, status: number, collect
 function bareShape(produces: string): TSchema {
   if (produces === 'application/json') return Type.Unsafe({ type: 'object', additionalProperties: true, description: 'A document' });
   return produces === 'application/octet-stream' ? bytes(produces) : plainText(produces);
+}
+
+/** Parts of an address are texts: as a number or a truth value where the parameter is one. */
+function ofType({ type }: Json, value: unknown): unknown {
+  const isText = typeof value === 'string' && (type === 'integer' || type === 'number' || type === 'boolean');
+  return isText ? JSON.parse(value) : value;
 }

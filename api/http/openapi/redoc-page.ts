@@ -14,7 +14,7 @@ export function redocPage(document: OpenApiDocument): RedocPage {
   const bundle = inlineScript(readFileSync(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'), 'utf8'));
   // Within a script element only `<` can end it early, and JSON may spell it otherwise.
   const json = JSON.stringify(document).replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
-  const start = `Redoc.init(${json}, { hideDownloadButton: true, hideFab: true }, document.getElementById('redoc'));`;
+  const start = `Redoc.init(${json}, { hideDownloadButton: true }, document.getElementById('redoc'));`;
 
   const html = [
     '<!doctype html>',

@@ -43,7 +43,7 @@ export function errorCodesOf(operation: RegisteredOperation): ErrorCode[] {
 }
 
 /** The codes that an operation may answer to a request that neither acts as another user nor narrows its view. */
-export function ownErrorCodesOf(operation: RegisteredOperation): ErrorCode[] {
+function ownErrorCodesOf(operation: RegisteredOperation): ErrorCode[] {
   const codes = new Set([...everywhere, ...(isRoleAccess(operation) ? ofCredentials : []), ...ofInput(operation), ...ofChanges(operation)]);
   for (const code of operation.fails ?? []) codes.add(code);
   if (isRoleAccess(operation) && (scopeOf(operation) !== null || isSessionOnly(operation))) codes.add('scope_insufficient');

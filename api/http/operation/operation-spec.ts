@@ -77,7 +77,8 @@ export interface CommonSpec {
   readonly notModified?: false;
   /** Codes that the handler itself throws, in addition to those that follow from the rest of the declaration (`errorCodesOf`). */
   readonly fails?: readonly ErrorCode[];
-  readonly example?: { readonly body?: unknown; readonly view?: unknown };
+  /** What the recorder of the examples sends (`test/examples`), and the document shows until it has. */
+  readonly example?: { readonly body?: unknown };
 }
 
 /**

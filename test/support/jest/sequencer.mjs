@@ -59,7 +59,7 @@ const known = {
   'test/workflows/knowledge-lost.full.test.ts': 46,
   'test/workflows/waits-model.full.test.ts': 45,
   'test/workflows/delivery-killed.test.ts': 44,
-  'test/contract/lint.full.test.ts': 42,
+  'test/contract/lint.test.ts': 42,
   'test/streams/hub.test.ts': 41,
   'test/workflows/audit-seal.full.test.ts': 41,
   'test/workflows/stop.full.test.ts': 40,

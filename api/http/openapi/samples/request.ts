@@ -1,5 +1,5 @@
 import { acceptedBy } from '../../input/body.ts';
-import { exampleOf } from '../examples.ts';
+import { bodyExample, exampleOf } from '../examples.ts';
 import type { RegisteredOperation } from '../../operation/operation.ts';
 import { querySchemaOf } from '../../reply/page.ts';
 import { successOf } from '../../reply/render.ts';
@@ -97,7 +97,7 @@ function contentTypeOf(operation: RegisteredOperation, body: SampleBody | null):
 
 function bodyOf(operation: RegisteredOperation): SampleBody | null {
   if (!operation.body) return null;
-  const value: unknown = operation.example?.body ?? exampleOf(operation.body);
+  const value: unknown = bodyExample(operation, operation.body);
   if (!operation.multipart && !operation.form) return { kind: 'json', value };
 
   const fields = Object.entries(Object(value)).map(([name, field]): [string, string] => [name, String(field)]);
