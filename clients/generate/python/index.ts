@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { pythonPackages } from '../../../test/support/python-packages.ts';
+import { operationsOf } from '../operations.ts';
+import type { Prepared } from '../prepare.ts';
+import { printed } from '../printed.ts';
+import { errorsSource, operationsSource } from './emit.ts';
+
+const root = join(import.meta.dirname, '../../..');
+/** Where the generated files go; a test names a folder of its own to compare. */
+const target = process.argv[2] ?? join(root, 'clients/python/src/longhaul/_generated');
+
+const prepared = await printed();
+await writeFile(join(target, '__init__.py'), '"""Made from the served document by clients/generate/python; do not edit."""\n');
+await writeFile(join(target, 'errors.py'), errorsSource(prepared));
+await writeFile(join(target, 'operations.py'), operationsSource(prepared, operationsOf(prepared)));
+await writeTypes(prepared, join(target, 'types.py'));
+
+/** Types of the components alone: the calls have their types from the emitter. */
+async function writeTypes({ document }: Prepared, path: string): Promise<void> {
+  // The envelope with a fixed status: a type that narrows a field of another can't be said.
+  const { HTTPValidationError: _, ...schemas } = document.components.schemas;
+  const folder = await mkdtemp(join(tmpdir(), 'longhaul-generate-'));
+  const source = join(folder, 'openapi.json');
+  await writeFile(source, JSON.stringify({ ...document, paths: {}, components: { schemas } }));
+  const options = [
+    ['--input', source],
+    ['--input-file-type', 'openapi'],
+    ['--openapi-scopes', 'schemas'],
+    ['--output', path],
+    ['--output-model-type', 'typing.TypedDict'],
+    // NotRequired came with 3.11; with 3.10 it is only named in annotations, which nothing evaluates.
+    ['--target-python-version', '3.11'],
+    ['--enum-field-as-literal', 'all'],
+    // On the wire a decimal is a string: no amount passes a float.
+    ['--type-mappings', 'string+decimal=string', 'string+binary=string', 'string+int64=string'],
+    ['--formatters', 'builtin'],
+    ['--custom-file-header', '"""Made from the served document by clients/generate/python; do not edit."""'],
+    ['--use-standard-collections', '--use-union-operator', '--no-use-closed-typed-dict', '--use-schema-description', '--disable-warnings'],
+  ];
+  const packages = pythonPackages({ requirements: '../../clients/generate/python/requirements.txt', folder: 'python-generator' });
+  const python = ['-m', 'datamodel_code_generator', ...options.flat()];
+  await promisify(execFile)('python3', python, { env: { PATH: process.env['PATH'], PYTHONPATH: packages }, maxBuffer: 10_000_000 });
+  await rm(folder, { recursive: true });
+}
