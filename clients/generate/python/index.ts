@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,7 +32,6 @@ async function writeTypes({ document }: Prepared, path: string): Promise<void> {
     ['--openapi-scopes', 'schemas'],
     ['--output', path],
     ['--output-model-type', 'typing.TypedDict'],
-    // NotRequired came with 3.11; with 3.10 it is only named in annotations, which nothing evaluates.
     ['--target-python-version', '3.11'],
     ['--enum-field-as-literal', 'all'],
     // On the wire a decimal is a string: no amount passes a float.
@@ -45,4 +44,15 @@ async function writeTypes({ document }: Prepared, path: string): Promise<void> {
   const python = ['-m', 'datamodel_code_generator', ...options.flat()];
   await promisify(execFile)('python3', python, { env: { PATH: process.env['PATH'], PYTHONPATH: packages }, maxBuffer: 10_000_000 });
   await rm(folder, { recursive: true });
+  const types = await readFile(path, 'utf8');
+  await writeFile(path, types.replace(/^from typing import .*$/m, typingImports));
 }
+
+/** NotRequired came with Python 3.11; below it, the transport brings typing_extensions. */
+const typingImports = `import sys
+from typing import Any, Literal, TypeAlias, TypedDict
+
+if sys.version_info >= (3, 11):
+    from typing import NotRequired
+else:
+    from typing_extensions import NotRequired`;
