@@ -5,13 +5,22 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pythonPackages } from '../../../test/support/python-packages.ts';
 import { operationsOf } from '../operations.ts';
-import type { Prepared } from '../prepare.ts';
+import type { Node, Prepared } from '../prepare.ts';
 import { printed } from '../printed.ts';
 import { errorsSource, operationsSource } from './emit.ts';
 
 const root = join(import.meta.dirname, '../../..');
 /** Where the generated files go; a test names a folder of its own to compare. */
 const target = process.argv[2] ?? join(root, 'clients/python/src/longhaul/_generated');
+
+/** NotRequired came with Python 3.11; below it, the transport brings typing_extensions. */
+const typingImports = `import sys
+from typing import Any, Literal, TypeAlias, TypedDict
+
+if sys.version_info >= (3, 11):
+    from typing import NotRequired
+else:
+    from typing_extensions import NotRequired`;
 
 const prepared = await printed();
 await writeFile(join(target, '__init__.py'), '"""Made from the served document by clients/generate/python; do not edit."""\n');
@@ -22,10 +31,14 @@ await writeTypes(prepared, join(target, 'types.py'));
 /** Types of the components alone: the calls have their types from the emitter. */
 async function writeTypes({ document }: Prepared, path: string): Promise<void> {
   // The envelope with a fixed status: a type that narrows a field of another can't be said.
-  const { HTTPValidationError: _, ...schemas } = document.components.schemas;
+  const { HTTPValidationError: _, StreamProtocolView, ...schemas } = document.components.schemas;
+  const frames = (StreamProtocolView as { properties: { frames: { items: Node } } }).properties.frames; // pinned by the document
+  // Its nameless items would take the name of a run's frames.
+  const named = { ...schemas, StreamProtocolView, StreamProtocolFrame: frames.items };
+  frames.items = { $ref: '#/components/schemas/StreamProtocolFrame' };
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-generate-'));
   const source = join(folder, 'openapi.json');
-  await writeFile(source, JSON.stringify({ ...document, paths: {}, components: { schemas } }));
+  await writeFile(source, JSON.stringify({ ...document, paths: {}, components: { schemas: named } }));
   const options = [
     ['--input', source],
     ['--input-file-type', 'openapi'],
@@ -47,12 +60,3 @@ async function writeTypes({ document }: Prepared, path: string): Promise<void> {
   const types = await readFile(path, 'utf8');
   await writeFile(path, types.replace(/^from typing import .*$/m, typingImports));
 }
-
-/** NotRequired came with Python 3.11; below it, the transport brings typing_extensions. */
-const typingImports = `import sys
-from typing import Any, Literal, TypeAlias, TypedDict
-
-if sys.version_info >= (3, 11):
-    from typing import NotRequired
-else:
-    from typing_extensions import NotRequired`;

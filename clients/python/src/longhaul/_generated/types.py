@@ -4511,42 +4511,6 @@ class StepRetry(TypedDict):
     delay_ms: int
 
 
-class Frame(TypedDict):
-    type: Literal['run.started', 'run.status', 'message.delta', 'reasoning.delta', 'message.completed', 'tool.call', 'tool.result', 'approval.requested', 'approval.resolved', 'sub_agent', 'usage', 'error', 'run.finished']
-    description: str
-    schema: dict[str, Any]
-
-
-class CloseCode(TypedDict):
-    code: int
-    name: str
-    retryable: bool
-    when: str
-
-
-class Resume(TypedDict):
-    """
-    How to resume after the last frame
-    """
-
-    header: str
-    parameter: str
-
-
-class StreamProtocolView(TypedDict):
-    """
-    The frames of a run stream and how to resume
-    """
-
-    version: int
-    heartbeat_s: int
-    envelope: dict[str, Any]
-    frames: list[Frame]
-    close_codes: list[CloseCode]
-    first_frame: dict[str, Any]
-    resume: Resume
-
-
 class StreamTokenView(TypedDict):
     """
     Opens one WebSocket for one run, once, within 60 s.
@@ -6170,7 +6134,29 @@ class RunFinishedFrame(TypedDict):
     data: RunFinishedData
 
 
-Frame1: TypeAlias = RunStartedFrame | RunStatusFrame | MessageDeltaFrame | ReasoningDeltaFrame | MessageCompletedFrame | ToolCallFrame | ToolResultFrame | ApprovalRequestedFrame | ApprovalResolvedFrame | SubAgentFrame | UsageFrame | ErrorFrame | RunFinishedFrame
+Frame: TypeAlias = RunStartedFrame | RunStatusFrame | MessageDeltaFrame | ReasoningDeltaFrame | MessageCompletedFrame | ToolCallFrame | ToolResultFrame | ApprovalRequestedFrame | ApprovalResolvedFrame | SubAgentFrame | UsageFrame | ErrorFrame | RunFinishedFrame
+
+
+class CloseCode(TypedDict):
+    code: int
+    name: str
+    retryable: bool
+    when: str
+
+
+class Resume(TypedDict):
+    """
+    How to resume after the last frame
+    """
+
+    header: str
+    parameter: str
+
+
+class StreamProtocolFrame(TypedDict):
+    type: Literal['run.started', 'run.status', 'message.delta', 'reasoning.delta', 'message.completed', 'tool.call', 'tool.result', 'approval.requested', 'approval.resolved', 'sub_agent', 'usage', 'error', 'run.finished']
+    description: str
+    schema: dict[str, Any]
 
 
 class AlertDelivery(TypedDict):
@@ -7478,6 +7464,20 @@ Violation = TypedDict(
         'params': NotRequired[ViolationParams],
     },
 )
+
+
+class StreamProtocolView(TypedDict):
+    """
+    The frames of a run stream and how to resume
+    """
+
+    version: int
+    heartbeat_s: int
+    envelope: dict[str, Any]
+    frames: list[StreamProtocolFrame]
+    close_codes: list[CloseCode]
+    first_frame: dict[str, Any]
+    resume: Resume
 
 
 class AgentCreate(TypedDict):
