@@ -159,7 +159,10 @@ function isRequired(operation: Operation, name: string): boolean {
 }
 
 function headerName(name: string): string {
-  return name.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('-');
+  return name
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('-');
 }
 
 function headerArgument(name: string): string {
@@ -178,7 +181,12 @@ function queryType(schema: Node): string {
 }
 
 function methodOf({ name, summary, positional, named, handedOn, way, result, takesKey }: Call, isAsync: boolean): string {
-  const all = ['self', ...positional, ...(named.length > 0 ? ['*', ...named] : []), `**options: Unpack[${takesKey ? 'KeyedCallOptions' : 'CallOptions'}]`];
+  const all = [
+    'self',
+    ...positional,
+    ...(named.length > 0 ? ['*', ...named] : []),
+    `**options: Unpack[${takesKey ? 'KeyedCallOptions' : 'CallOptions'}]`,
+  ];
   const prefix = isAsync ? 'Async' : '';
   // What is iterated is made at once, and asks the server when it is used.
   const waits = isAsync && way !== 'pages' && way !== 'stream';
@@ -205,5 +213,8 @@ function snake(id: string): string {
 }
 
 function pascal(code: string): string {
-  return code.split('_').map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  return code
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
 }

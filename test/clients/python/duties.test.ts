@@ -8,7 +8,15 @@ import { startStack, type Stack } from '../../support/stack.ts';
 import { describePython, startPlayer, type Player } from './python.ts';
 
 const input_schema = { type: 'object', properties: { query: { type: 'string' } }, required: ['query'], additionalProperties: false };
-const findNote = { slug: 'find_note', kind: 'http', client_owned: true, effect: 'read', config: {}, description: 'Looks for a note.', input_schema };
+const findNote = {
+  slug: 'find_note',
+  kind: 'http',
+  client_owned: true,
+  effect: 'read',
+  config: {},
+  description: 'Looks for a note.',
+  input_schema,
+};
 
 describePython('questions and tools of the Python client', () => {
   let models: ModelServer;
@@ -84,6 +92,10 @@ describePython('questions and tools of the Python client', () => {
       answers: ['approved'],
       seen: 1,
     });
-    expect(await player.play('answered_by_others', given('file_note', 'shop'))).toEqual({ asked: 1, answers: ['rejected'], status: 'succeeded' });
+    expect(await player.play('answered_by_others', given('file_note', 'shop'))).toEqual({
+      asked: 1,
+      answers: ['rejected'],
+      status: 'succeeded',
+    });
   });
 });

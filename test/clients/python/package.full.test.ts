@@ -31,7 +31,9 @@ describePython('the package of the Python client', () => {
     const { stdout } = await run('python3', ['-c', listed, join(folder, 'dist', built[0] ?? '')], { env: pythonEnv() });
 
     expect(built).toEqual(['longhaul-0.1.0-py3-none-any.whl', 'longhaul-0.1.0.tar.gz']);
-    expect(stdout.split('\n')).toEqual(expect.arrayContaining(['longhaul/py.typed', 'longhaul/_generated/types.py', 'longhaul/__init__.py']));
+    expect(stdout.split('\n')).toEqual(
+      expect.arrayContaining(['longhaul/py.typed', 'longhaul/_generated/types.py', 'longhaul/__init__.py']),
+    );
     expect(stdout.split('\n').filter((name) => name !== '' && !/^longhaul(?:-0\.1\.0\.dist-info)?\//.test(name))).toEqual([]);
     // From the wheel alone: what the checkout has beside it is not needed.
     const [packages = ''] = pythonPath().split(':').slice(1);
@@ -41,7 +43,9 @@ describePython('the package of the Python client', () => {
   });
 
   test('its version has the major and minor of the contract', () => {
-    const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../contract/openapi.json'), 'utf8')) as { info: { version: string } }; // pinned by the contract tests
+    const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../contract/openapi.json'), 'utf8')) as {
+      info: { version: string };
+    }; // pinned by the contract tests
     const version = /"([\d.]+)"/.exec(readFileSync(join(clientFolder, 'src/longhaul/_version.py'), 'utf8'))?.[1] ?? '';
 
     expect(version.split('.').slice(0, 2)).toEqual(document.info.version.split('.').slice(0, 2));

@@ -40,7 +40,8 @@ export async function startFaultProxy(target: () => string): Promise<FaultProxy>
     const { fault, path } = faultOf(near.url ?? '/');
     seen.push({ method: near.method ?? '', path, headers: near.headers });
     const [kind = '', first = '', second = '', third = ''] = fault;
-    if (kind === 'move') return void reply.writeHead(307, { location: `${proxy.origin.replace('127.0.0.1', 'localhost')}/thief${path}` }).end();
+    if (kind === 'move')
+      return void reply.writeHead(307, { location: `${proxy.origin.replace('127.0.0.1', 'localhost')}/thief${path}` }).end();
     if (kind === 'thief') return void reply.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[]}');
     if (kind === 'answer' && next(fault.join('/')) <= Number(third)) {
       return void reply.writeHead(Number(first), { 'content-type': 'text/html', 'retry-after': '0' }).end('<h1>a proxy</h1>');
@@ -55,7 +56,8 @@ export async function startFaultProxy(target: () => string): Promise<FaultProxy>
       reply.flushHeaders();
       if (kind === 'cut') return cutWithin(answer, reply, pseudoRandom(next('cut')) * Number(first));
       if (kind === 'mute' && next(`${first} mute`) === 1) return mute(answer, reply, Number(second));
-      if (kind === 'drop' && next(`${first} drop`) <= Number(third)) return void answer.pipe(byBlock((block) => (hasId(block, second) ? '' : block))).pipe(reply);
+      if (kind === 'drop' && next(`${first} drop`) <= Number(third))
+        return void answer.pipe(byBlock((block) => (hasId(block, second) ? '' : block))).pipe(reply);
       if (kind === 'twice') return void answer.pipe(byBlock((block) => block + block)).pipe(reply);
       return void answer.pipe(reply);
     });

@@ -50,7 +50,10 @@ interface Waiter {
 
 export function startPlayer(file: string, env: Readonly<Record<string, string>> = {}): Player {
   const player = join(import.meta.dirname, 'scenarios/player.py');
-  const child = spawn('python3', ['-W', 'error::DeprecationWarning', player, file], { env: pythonEnv(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn('python3', ['-W', 'error::DeprecationWarning', player, file], {
+    env: pythonEnv(env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   const waiters: Waiter[] = [];
   let errors = '';
   child.stderr.on('data', (text: Buffer) => (errors += String(text)));

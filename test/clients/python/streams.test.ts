@@ -59,7 +59,8 @@ describePython('streams of the Python client', () => {
   });
 
   test('a hole is asked for once more; one that stays belongs to a compacted run', async () => {
-    const read = (times: number) => player.play<number[]>('with_hole', { url: proxy.url('drop', `hole-${times}`, 5, times), key, run_id: ended });
+    const read = (times: number) =>
+      player.play<number[]>('with_hole', { url: proxy.url('drop', `hole-${times}`, 5, times), key, run_id: ended });
     const all = Array.from({ length: endedFrames }, (_, at) => at + 1);
     expect(await read(1)).toEqual(all);
     expect(await read(9)).toEqual(all.filter((seq) => seq !== 5));
@@ -127,7 +128,7 @@ describePython('streams of the Python client', () => {
     const kills = isFull ? 12 : 2;
     const text = scripted({ steps: [{ tokens: 30, delay_ms: 50 }] }, 'Run NUMBER.');
     const begun = await count(stack, 'select count(*)::int as n from runs where agent_id = ?', [agentId]);
-    let isOver = false;
+    const state = { isOver: false };
     const reading = player
       .play<{ id: string; gapless: boolean; last: string; status: string }[]>('many_starts', {
         urls: [stack.url()],
@@ -137,8 +138,8 @@ describePython('streams of the Python client', () => {
         runs,
         at_once: 20,
       })
-      .finally(() => (isOver = true));
-    for (let kill = 0; kill < kills && !isOver; kill += 1) {
+      .finally(() => (state.isOver = true));
+    for (let kill = 0; kill < kills && !state.isOver; kill += 1) {
       await delay(1_500);
       const name = kill % 2 === 0 ? 'api' : 'worker-runs';
       await stack.kill(name);

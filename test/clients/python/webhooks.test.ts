@@ -10,8 +10,16 @@ describePython('webhooks in the Python client', () => {
 
   const timestampS = 1_780_000_000;
   const body = JSON.stringify({ type: 'run.finished', data: { text: 'Größe ☃' } });
-  const [first, second, plain] = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', `whsec_${Buffer.from('k'.repeat(24)).toString('base64')}`, 'a plain secret'];
-  const signed = (secrets: string[]) => ({ body, headers: signatureHeaders(secrets, { id: 'msg_1', timestampS, body }), now: timestampS + 60 });
+  const [first, second, plain] = [
+    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    `whsec_${Buffer.from('k'.repeat(24)).toString('base64')}`,
+    'a plain secret',
+  ];
+  const signed = (secrets: string[]) => ({
+    body,
+    headers: signatureHeaders(secrets, { id: 'msg_1', timestampS, body }),
+    now: timestampS + 60,
+  });
 
   test('what the platform signs verifies, with each of its secrets', async () => {
     const given = [

@@ -14,8 +14,8 @@ from ._io import blocking, read_all
 
 async def open_content(caller: Caller, request: Request) -> Answer:
     """The reply of a call whose body is still to come."""
-    request.headers["Accept"] = "*/*"
-    request.headers.pop("Content-Type", None)
+    # Some replies come in several forms; MCP demands that both of its own are named.
+    request.headers["Accept"] = "application/json, text/event-stream, */*;q=0.8"
     return await caller.answer(request, is_read=False)
 
 

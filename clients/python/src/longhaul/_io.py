@@ -19,6 +19,8 @@ from ._errors import ClientClosedError, ConnectionLostError
 
 T = TypeVar("T")
 
+#: Errors of the transport that are the caller's: a header that HTTP can't carry, a file that grew while it was sent.
+_REFUSED = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)
 #: Errors of the transport after which no byte of the request can have arrived.
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
@@ -129,11 +131,14 @@ class BlockingIo:
     async def send(self, request: httpx2.Request) -> Exchange:
         if self._is_closed.is_set():
             raise ClientClosedError("the client is closed")
+        failure: Exception
         try:
             return _BlockingExchange(self._client.send(request, stream=True, follow_redirects=False))
+        except _REFUSED as error:
+            failure = ValueError(f"the request can't be sent: {error}")
         except httpx2.TransportError as error:
-            lost = _lost(error)
-        raise lost
+            failure = _lost(error)
+        raise failure
 
     async def sleep(self, seconds: float) -> None:
         if self._is_closed.wait(seconds):
@@ -203,11 +208,14 @@ class AsyncioIo:
     async def send(self, request: httpx2.Request) -> Exchange:
         if self._is_closed:
             raise ClientClosedError("the client is closed")
+        failure: Exception
         try:
             return _AsyncioExchange(await self._client.send(request, stream=True, follow_redirects=False))
+        except _REFUSED as error:
+            failure = ValueError(f"the request can't be sent: {error}")
         except httpx2.TransportError as error:
-            lost = _lost(error)
-        raise lost
+            failure = _lost(error)
+        raise failure
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
