@@ -46,7 +46,8 @@ export async function startFaultProxy(target: () => string): Promise<FaultProxy>
     if (kind === 'answer' && next(fault.join('/')) <= Number(third)) {
       return void reply.writeHead(Number(first), { 'content-type': 'text/html', 'retry-after': '0' }).end('<h1>a proxy</h1>');
     }
-    const far = request(target() + path, { method: near.method, headers: { ...near.headers, host: undefined } });
+    const { host: _, ...headers } = near.headers;
+    const far = request(target() + path, { method: near.method, headers });
     far.on('error', () => reply.destroy());
     reply.on('close', () => far.destroy());
     far.on('response', (answer) => {

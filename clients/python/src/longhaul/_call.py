@@ -100,9 +100,12 @@ def reply_of(view: Mapping[str, Any]) -> ReplyFacts:
     return view.reply
 
 
-def etag_of(view: Mapping[str, Any]) -> str | None:
-    """The version of a view, for `if_match` and `if_none_match`."""
-    return reply_of(view).etag
+def etag_of(view: Mapping[str, Any]) -> str:
+    """The version of a view, for `if_match` and `if_none_match`. ValueError for one that came without, so that no change goes unguarded by mistake."""
+    etag = reply_of(view).etag
+    if etag is None:
+        raise ValueError("the reply had no ETag; read the object first")
+    return etag
 
 
 @dataclass(frozen=True)

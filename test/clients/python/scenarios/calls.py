@@ -176,7 +176,7 @@ def never_there(url, key):
 
 def lost_patch(url, direct, key, name):
     with client_of(direct, key) as plain, client_of(url, key) as client:
-        agent = plain.create_agent({"slug": name, "name": "One"})
+        agent = plain.get_agent(plain.create_agent({"slug": name, "name": "One"})["id"])
         try:
             client.update_agent(agent["id"], {"name": "Two"}, if_match=etag_of(agent))
             stale = None
