@@ -123,9 +123,27 @@ describePython('streams of the Python client', () => {
     });
   });
 
+  test('events are read wherever the network cuts them; notices say whether to come back', async () => {
+    const { events, ...alike } = await player.play<{ events: unknown[] }>('cut_anywhere');
+    expect(alike).toEqual({ same: true, single: true });
+    expect(events).toEqual([
+      [null, null, null, 2_000],
+      ['1', 'x', 'größe ☃ 𝄞\nsecond', null],
+      ['2', null, '', null],
+      ['3', null, null, null],
+    ]);
+    expect(await player.play('notices')).toEqual({
+      numbers: [1, 2],
+      asked: [null, '1', '2'],
+      refused: [[1], 401],
+      page: 'unreadable_reply',
+      ends: [1, 2],
+    });
+  });
+
   test('runs started and read while API and worker are killed again and again: each once, all frames in order', async () => {
     const runs = isFull ? 200 : 6;
-    const kills = isFull ? 12 : 2;
+    const kills = isFull ? 12 : 3;
     const text = scripted({ steps: [{ tokens: 30, delay_ms: 50 }] }, 'Run NUMBER.');
     const begun = await count(stack, 'select count(*)::int as n from runs where agent_id = ?', [agentId]);
     const state = { isOver: false };
@@ -142,7 +160,7 @@ describePython('streams of the Python client', () => {
     for (let kill = 0; kill < kills && !state.isOver; kill += 1) {
       await delay(1_500);
       const name = kill % 2 === 0 ? 'api' : 'worker-runs';
-      await stack.kill(name);
+      await stack.kill(name, kill % 3 === 2 ? 'SIGTERM' : 'SIGKILL');
       await stack.start(name);
     }
     const shown = await reading;

@@ -148,3 +148,75 @@ async def many_starts(urls, key, agent_id, text, runs, at_once):
                 return {"id": run.id, **facts(frames), "status": frames[-1]["data"]["status"]}
 
         return await asyncio.gather(*(one(n) for n in range(runs)))
+
+
+def cut_anywhere():
+    """The parser's events do not depend on where the network cuts, nor on the ends of lines."""
+    from longhaul._sse import EventParser
+
+    plain = "\ufeff: hb\n\nretry: 2000\n\nid: 1\nevent: x\ndata: größe ☃ 𝄞\ndata:second\n\nid: 2\ndata\n\n\nid:3\n\n"
+    forms = [plain.replace("\n", end).encode() for end in ("\n", "\r\n", "\r")]
+
+    def read(pieces):
+        parser = EventParser()
+        events = [event for piece in pieces for event in parser.feed(piece)]
+        return [list(event) for event in events if any(part is not None for part in event)]
+
+    whole = read([forms[0]])
+    same = all(read([form[:at], form[at:], b""]) == whole or read([form[:at], form[at:], b"\n"]) == whole for form in forms for at in range(len(form)))
+    single = all(read([bytes([one]) for one in form] + [b"\n"]) == whole for form in forms)
+    return {"events": whole, "same": same, "single": single}
+
+
+def notices():
+    """What the server says before it closes a connection: come back, or do not."""
+    import json
+
+    import httpx2
+
+    asked = []
+
+    def frame(seq, type_="run.status", **data):
+        envelope = {"v": 2, "seq": seq, "type": type_, "run_id": "r", "data": data}
+        line = "" if seq is None else f"id: {seq}\n"
+        return f"{line}event: {type_}\ndata: {json.dumps(envelope)}\n\n"
+
+    def stream(*parts):
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content="".join(("retry: 10\n\n", *parts)).encode())
+
+    def answers(*replies):
+        left = list(replies)
+
+        def answer(request):
+            asked.append(request.headers.get("last-event-id"))
+            return left.pop(0)
+
+        return httpx2.MockTransport(answer)
+
+    again = frame(None, "error", code="service_unavailable", message="m", retryable=True)
+    envelope = {"code": "session_revoked", "status": 401, "detail": "d", "retryable": False}
+    never = frame(None, "error", code="session_revoked", message="m", retryable=False, problem=envelope)
+    found = {}
+    # A notice, a clean end without an end of the run, and 204 behind the last frame.
+    transport = answers(stream(frame(1), again), stream(frame(2)), httpx2.Response(204))
+    with Longhaul("http://longhaul.test", service_key="k", transport=transport) as client:
+        found["numbers"] = [one["seq"] for one in client.stream_run("r")]
+    found["asked"] = list(asked)
+    with Longhaul("http://longhaul.test", service_key="k", transport=answers(stream(frame(1), never))) as client:
+        seen = []
+        try:
+            for one in client.stream_run("r"):
+                seen.append(one["seq"])
+        except errors.SessionRevokedError as error:
+            found["refused"] = [seen, error.status]
+    page = httpx2.Response(200, headers={"content-type": "text/html"}, content=b"<h1>a proxy</h1>")
+    with Longhaul("http://longhaul.test", service_key="k", transport=answers(page)) as client:
+        try:
+            list(client.stream_run("r"))
+        except longhaul.UnreadableReplyError as error:
+            found["page"] = error.code
+    # The end of a sub-agent, and that of this run, which alone ends the stream.
+    copied = frame(1, "run.finished").replace('"run_id": "r"', '"run_id": "child", "origin_seq": 9')
+    with Longhaul("http://longhaul.test", service_key="k", transport=answers(stream(copied, frame(2, "run.finished"), frame(3)))) as client:
+        found["ends"] = [one["seq"] for one in client.stream_run("r")]
+    return found
