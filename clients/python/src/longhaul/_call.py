@@ -115,6 +115,8 @@ class Answer:
     facts: ReplyFacts
     exchange: Exchange
     body: bytes = b""
+    #: What a body of JSON says.
+    value: Any = None
 
 
 @dataclass(frozen=True)
@@ -138,14 +140,11 @@ class Caller:
     async def json(self, request: Request) -> Any:
         """The JSON of a good reply; None where it has no body."""
         answer = await self.answer(request)
-        if not answer.body:
-            return None
-        value = json.loads(answer.body)
-        if isinstance(value, dict):
-            view = View(value)
+        if isinstance(answer.value, dict):
+            view = View(answer.value)
             view.reply = answer.facts
             return view
-        return value
+        return answer.value
 
     async def text(self, request: Request) -> str:
         return (await self.answer(request, is_json=False)).body.decode("utf-8", "replace")
@@ -206,9 +205,10 @@ class Caller:
         if not is_read:
             return Answer(facts, exchange)
         body = await read_all(exchange)
-        if is_json and body and not _is_json(exchange.headers, body):
-            return _unreadable(exchange, "the reply is not JSON")
-        return Answer(facts, exchange, body)
+        if not is_json or not body:
+            return Answer(facts, exchange, body)
+        value = _json_of(exchange.headers, body)
+        return _unreadable(exchange, "the reply is not JSON") if value is _NO_JSON else Answer(facts, exchange, body, value)
 
     def _bearer(self, request: Request) -> str | None:
         if request.bearer is not None:
@@ -285,15 +285,17 @@ def _may_have_been_applied(request: Request, failure: LonghaulError) -> bool:
     return isinstance(failure, ApiError) and failure.status >= 500
 
 
-def _is_json(headers: httpx2.Headers, body: bytes) -> bool:
+_NO_JSON = object()
+
+
+def _json_of(headers: httpx2.Headers, body: bytes) -> Any:
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
-        return False
+        return _NO_JSON
     try:
-        json.loads(body)
+        return json.loads(body)
     except ValueError:
-        return False
-    return True
+        return _NO_JSON
 
 
 def _facts_of(exchange: Exchange) -> ReplyFacts:
