@@ -23,7 +23,7 @@ describePython('examples in Python', () => {
 
   beforeAll(async () => {
     models = await startModelServer();
-    stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl });
+    stack = await startStack({ processes: ['api', 'worker-runs', 'worker-bulk'], modelBaseUrl: models.baseUrl });
     const tool = { slug: 'find_note', kind: 'http', client_owned: true, effect: 'read', config: {}, description: 'A note.', input_schema };
     const asking = { ...tool, slug: 'file_note', critical: true };
     await makeAgent(stack, []).then(({ id }) => rename(id, 'guide'));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ class RunCore:
             left = _WAIT_S if ends_at is None else ends_at - now()
             if left <= 0:
                 raise DeadlineError(f"run {self.id} was still going on after {timeout} s")
-            run = await self._call(_WAIT, query={"timeout_s": max(0, min(_WAIT_S, int(left)))})
+            run = await self._call(_WAIT, query={"timeout_s": min(_WAIT_S, math.ceil(left))})
             if run["status"] == "waiting" or run["status"] in _ENDED:
                 return run
 

@@ -66,7 +66,14 @@ def killed_after(url, key, run_id, seq, path):
 
 def from_now_on(url, key, run_id):
     with Longhaul(url, service_key=key) as client:
-        return [frame["seq"] for frame in client.stream_run(run_id, replay=False)]
+        numbers = []
+        with client.stream_run(run_id, replay=False) as stream:
+            for frame in stream:
+                numbers.append(frame["seq"])
+                if len(numbers) == 3:
+                    break
+        client.run(run_id).cancel()
+        return numbers
 
 
 def silent(url, key, run_id):
