@@ -10,7 +10,7 @@ import { startStack, type Stack } from '../../support/stack.ts';
 import { until } from '../../support/temporal.ts';
 import { startFaultProxy, type FaultProxy } from './proxy.ts';
 import { describePython, startPlayer, type Player } from './python.ts';
-import { count } from './rows.ts';
+import { totalOf } from './total.ts';
 
 const whole = { gapless: true, count: expect.any(Number), first: 'run.status', last: 'run.finished' };
 
@@ -150,7 +150,7 @@ describePython('streams of the Python client', () => {
     const runs = isFull ? 200 : 6;
     const kills = isFull ? 12 : 3;
     const text = scripted({ steps: [{ tokens: 30, delay_ms: 50 }] }, 'Run NUMBER.');
-    const begun = await count(stack, 'select count(*)::int as n from runs where agent_id = ?', [agentId]);
+    const begun = await totalOf(stack, `/runs?agent_id=${agentId}`);
     const state = { isOver: false };
     const reading = player
       .play<{ id: string; gapless: boolean; last: string; status: string }[]>('many_starts', {
@@ -172,6 +172,6 @@ describePython('streams of the Python client', () => {
 
     expect(shown.filter(({ gapless, last, status }) => !gapless || last !== 'run.finished' || status !== 'succeeded')).toEqual([]);
     expect(new Set(shown.map(({ id }) => id)).size).toBe(runs);
-    expect(await count(stack, 'select count(*)::int as n from runs where agent_id = ?', [agentId])).toBe(begun + runs);
+    expect(await totalOf(stack, `/runs?agent_id=${agentId}`)).toBe(begun + runs);
   }, 1_200_000);
 });
