@@ -132,21 +132,23 @@ class Duties:
         call = ToolCall(call_id, listed["run_id"], listed["slug"], listed["args_hash"], listed["deadline_at"])
         self._open[call_id] = call
         left_s = _seconds_until(listed["deadline_at"], run.reply.server_time)
-        self._cancel[call_id] = self._caller.io.start(self._guarded(self._execute(call, listed)))
-        if left_s is not None:
-            timer = threading.Timer(max(left_s, 0.0), call.cancelled.set)
-            timer.daemon = True
-            timer.start()
+        timer = threading.Timer(max(left_s, 0.0), call.cancelled.set)
+        timer.daemon = True
+        timer.start()
+        self._cancel[call_id] = self._caller.io.start(self._guarded(self._execute(call, listed, timer)))
 
-    async def _execute(self, call: ToolCall, listed: Mapping[str, Any]) -> None:
+    async def _execute(self, call: ToolCall, listed: Mapping[str, Any], timer: threading.Timer) -> None:
         is_over = False
         try:
             args = listed["args"] if listed["args"] is not None else await self._args_of(call)
             result = await self._result_of(call, args)
+            # From here on its own result must not stop it.
+            self._open.pop(call.call_id, None)
             if not call.cancelled.is_set():
                 await self._record(result)
             is_over = True
         finally:
+            timer.cancel()
             self._open.pop(call.call_id, None)
             self._cancel.pop(call.call_id, None)
             if not is_over:
@@ -219,10 +221,7 @@ class Duties:
         return await self._caller.json(Request(operation, url, headers, None if body is None else Upload.json(body), self._caller.policy.timeout_s))
 
 
-def _seconds_until(instant: str, server_time: float | None) -> float | None:
+def _seconds_until(instant: str, server_time: float | None) -> float:
     """By the server's clock, which may differ from this one."""
-    try:
-        at = datetime.fromisoformat(instant.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return None
+    at = datetime.fromisoformat(instant.replace("Z", "+00:00")).timestamp()
     return at - (time.time() if server_time is None else server_time)
