@@ -29,6 +29,8 @@ _LIST_STEPS: Operation[Any] = Operation("listRunSteps", "GET", "/runs/{run_id}/s
 #: The run lists at most as many calls; further ones follow as results arrive.
 _LISTED_CALLS = 50
 _MAX_MESSAGE_CHARS = 2_000
+#: Longer than any tool may take.
+_MAX_TIMER_S = 2_592_000.0
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class Duties:
         call = ToolCall(call_id, listed["run_id"], listed["slug"], listed["args_hash"], listed["deadline_at"])
         self._open[call_id] = call
         left_s = _seconds_until(listed["deadline_at"], run.reply.server_time)
-        timer = threading.Timer(max(left_s, 0.0), call.cancelled.set)
+        timer = threading.Timer(min(max(left_s, 0.0), _MAX_TIMER_S), call.cancelled.set)
         timer.daemon = True
         timer.start()
         self._cancel[call_id] = self._caller.io.start(self._guarded(self._execute(call, listed, timer)))
