@@ -19,9 +19,13 @@ await writeFile(join(target, 'table.ts'), tableSource(document, operations));
 await writeFile(join(target, 'calls.ts'), callsSource(operations));
 await writeTypes(document, join(target, 'types.ts'));
 const formatted = ['table.ts', 'calls.ts', 'types.ts'].map((name) => join(target, name));
-await run(process.execPath, [join(root, 'node_modules/oxfmt/bin/oxfmt'), '--config', join(root, '.oxfmtrc.json'), '--write', ...formatted], {
-  cwd: root,
-});
+await run(
+  process.execPath,
+  [join(root, 'node_modules/oxfmt/bin/oxfmt'), '--config', join(root, '.oxfmtrc.json'), '--write', ...formatted],
+  {
+    cwd: root,
+  },
+);
 
 /** Types of the components alone: the calls have their types from the table's emitter. */
 async function writeTypes({ document: { paths: _, ...rest } }: Prepared, path: string): Promise<void> {

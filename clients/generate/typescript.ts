@@ -53,7 +53,11 @@ ${operations.map(callOf).join('\n')}
 function callOf(operation: Operation): string {
   const { id, method, path, summary, isDeprecated } = operation;
   const { type, isRequired } = argumentsOf(operation);
-  const options = operation.isStream ? 'options?: StreamOptions' : operation.ifMatch === 'required' ? 'options: WithIfMatch' : 'options?: CallOptions';
+  const options = operation.isStream
+    ? 'options?: StreamOptions'
+    : operation.ifMatch === 'required'
+      ? 'options: WithIfMatch'
+      : 'options?: CallOptions';
   const mark = isRequired || operation.ifMatch === 'required' ? '' : '?';
   return `  /** ${summary}: \`${method} ${path}\`${isDeprecated ? '\n   * @deprecated' : ''} */
   ${id}(args${mark}: ${type}, ${options}): ${givenBy(operation)};`;
