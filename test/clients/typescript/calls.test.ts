@@ -16,7 +16,7 @@ beforeEach(() => world.proxy.reset());
 afterAll(() => world?.stop());
 
 const agent = (slug: string) => ({ slug, name: 'Test', revision: { instructions: 'Answer.' }, activate: true });
-const agentsWith = async (slug: string) => (await world.longhaul.listAgents({ slug })).items;
+const agentsWith = async (slug: string) => (await world.longhaul.listAgents({ limit: 200 })).items.filter((one) => one.slug === slug);
 /** Every first reply to a method is lost. */
 const loseFirst = (method: string) => (world.proxy.decide = (request, nth) => (request.method === method && nth === 1 ? 'lose' : 'pass'));
 const problem = (code: string, more: object = {}) => ({

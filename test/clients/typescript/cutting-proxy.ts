@@ -77,7 +77,8 @@ export async function startCuttingProxy(target: () => string): Promise<CuttingPr
       response.writeHead(passed.status, { ...reply.headers, ...proxy.headers });
       forward(reply, response, typeof fate === 'number' ? fate : Infinity);
     });
-    far.on('error', () => response.destroy());
+    // A reply that has come stands, although the rest of its request was not read.
+    far.on('error', () => passed.status === 0 && response.destroy());
     response.on('close', () => far.destroy());
     request.on('error', () => far.destroy());
     request.pipe(far);
