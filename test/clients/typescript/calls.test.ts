@@ -278,6 +278,7 @@ test('bytes, a Blob, a stream and a path arrive as they are; a stream is sent on
   world.proxy.reset();
   world.proxy.decide = () => 'lose';
   const lost = await world.longhaul.createAttachment({ file: stream() }).catch((error: unknown) => error);
+  world.proxy.decide = () => 'pass';
 
   const back = await (await world.longhaul.getAttachment({ attachment_id: ofStream.id })).bytes();
   expect(Buffer.from(back).equals(bytes)).toBe(true);

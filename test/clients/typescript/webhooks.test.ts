@@ -60,7 +60,7 @@ const faults: Record<string, (sent: Signed) => Parameters<typeof verifyWebhook>>
   'altered': ({ body, headers }) => [bytesOf(body.replace('1', '2')), headers, secret],
   'of another sender': ({ body, headers }) => [bytesOf(body), headers, other],
   'with another id': ({ body, headers }) => [bytesOf(body), { ...headers, 'webhook-id': 'msg_other' }, secret],
-  'without a signature': ({ body, headers: { 'webhook-signature': _, ...headers } }) => [bytesOf(body), headers, secret],
+  'without a signature': ({ body, headers }) => [bytesOf(body), { ...headers, 'webhook-signature': '' }, secret],
   'of another version': ({ body, headers }) => [
     bytesOf(body),
     { ...headers, 'webhook-signature': headers['webhook-signature']?.replace('v1,', 'v2,') },
