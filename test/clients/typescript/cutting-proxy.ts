@@ -101,6 +101,7 @@ export async function startCuttingProxy(target: () => string): Promise<CuttingPr
     reply.on('error', () => response.destroy());
 
     function write(bytes: Buffer): void {
+      if (left <= 0) return;
       response.write(bytes.subarray(0, left));
       left -= bytes.length;
       // What was written before reaches the client.
