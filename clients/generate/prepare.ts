@@ -37,7 +37,8 @@ export function prepare(served: Node, protocol: Node): Prepared {
     const known = node['x-extensible-enum'];
     if (!Array.isArray(known)) return;
     delete node['enum'];
-    node['description'] = `${String(node['description'] ?? '')} Known values: ${known.join(', ')}.`.trim();
+    const said = node['description'] === undefined ? '' : `${String(node['description'])}. `;
+    node['description'] = `${said}Known values: ${known.join(', ')}`;
   });
   const envelope = schemas['ErrorEnvelope'] as { properties: { code: { enum: string[] } } }; // the catalogue's type, pinned by the contract tests
   return { document, version: (served['info'] as { version: string }).version, codes: [...envelope.properties.code.enum] };

@@ -44,7 +44,8 @@ test('what replies hold is open, values that may grow are any text, and bodies o
   const { schemas } = prepared.document.components;
 
   expect(JSON.stringify(schemas['RunView'])).not.toContain('"additionalProperties":false');
-  expect(JSON.stringify(schemas['ScheduleBackfillView'])).not.toContain('"queued"');
+  expect(schemas['ScheduleBackfillView']).toHaveProperty('properties.status.x-extensible-enum');
+  expect(schemas['ScheduleBackfillView']).not.toHaveProperty('properties.status.enum');
   expect(schemas['RunCreate']).toMatchObject({ additionalProperties: false });
   expect(schemas['Frame']).toMatchObject({ oneOf: expect.arrayContaining([{ $ref: '#/components/schemas/RunFinishedFrame' }]) });
 });
