@@ -4,9 +4,10 @@ import { connect } from './connect.ts';
 // A chat in the terminal: each line is a run of the same conversation, whose answer is printed as it is written.
 const { longhaul, agent } = connect();
 const conversation = process.argv[2] ?? `terminal-${crypto.randomUUID()}`;
-const lines = createInterface({ input: process.stdin, output: process.stderr, prompt: '> ' });
+const lines = createInterface({ input: process.stdin });
+const prompt = () => process.stderr.write('> ');
 
-lines.prompt();
+prompt();
 for await (const line of lines) {
   if (line.trim() !== '') {
     const run = await longhaul.start({ agent_slug: agent, session_key: conversation, input: { text: line } });
@@ -14,5 +15,5 @@ for await (const line of lines) {
     const { status, error } = await run.wait();
     process.stdout.write(status === 'succeeded' ? '\n' : `\n[${status}${error ? `: ${error.message}` : ''}]\n`);
   }
-  lines.prompt();
+  prompt();
 }

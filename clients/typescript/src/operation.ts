@@ -76,7 +76,9 @@ export function outgoing(operation: Operation, args: Arguments, options: CallOpt
       ? rest
       : take(rest, operation.body === 'whole' ? Object.keys(rest).filter((name) => name !== 'body') : operation.query);
   const query = queryOf(inQuery);
-  const headers: Record<string, string> = { accept: 'application/json', ...lowerCased(options.headers) };
+  // Asked for JSON alone, a file would be answered by its description.
+  const accept = operation.reply === 'raw' || operation.reply === 'text' ? '*/*' : 'application/json';
+  const headers: Record<string, string> = { accept, ...lowerCased(options.headers) };
   if (operation.takesKey) headers['idempotency-key'] = options.idempotencyKey ?? crypto.randomUUID();
   if (operation.takesIfMatch && options.ifMatch !== undefined) headers['if-match'] = options.ifMatch;
   const body = bodyOf(operation, rest, headers);
