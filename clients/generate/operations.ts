@@ -74,7 +74,8 @@ function read(path: string, method: string, operation: Node, schemas: Record<str
     replySchema,
     takesKey: operation['x-idempotency'] === true,
     ifMatch: (operation['x-if-match'] ?? null) as Operation['ifMatch'], // pinned by the document's gates
-    isStream: types.includes('text/event-stream') && !types.includes('application/json') && parameters.some(({ name }) => name === 'after_seq'),
+    isStream:
+      types.includes('text/event-stream') && !types.includes('application/json') && parameters.some(({ name }) => name === 'after_seq'),
     isAnonymous: operation['x-access'] === 'none',
   };
 }

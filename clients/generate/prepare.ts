@@ -3,7 +3,10 @@ export type Node = Record<string, unknown>;
 
 export interface Prepared {
   /** The served document as `prepare` changes it; frames of the stream protocol are components of it. */
-  readonly document: Node & { readonly paths: Record<string, Record<string, Node>>; readonly components: { readonly schemas: Record<string, Node> } };
+  readonly document: Node & {
+    readonly paths: Record<string, Record<string, Node>>;
+    readonly components: { readonly schemas: Record<string, Node> };
+  };
   /** Version of the contract. */
   readonly version: string;
   /** The error codes, in the order of the catalogue. */
@@ -34,7 +37,8 @@ export function prepare(served: Node, protocol: Node): Prepared {
     const known = node['x-extensible-enum'];
     if (!Array.isArray(known)) return;
     delete node['enum'];
-    node['description'] = `${String(node['description'] ?? '')} Known values: ${known.join(', ')}.`.trim();
+    const said = node['description'] === undefined ? '' : `${String(node['description'])}. `;
+    node['description'] = `${said}Known values: ${known.join(', ')}`;
   });
   const envelope = schemas['ErrorEnvelope'] as { properties: { code: { enum: string[] } } }; // the catalogue's type, pinned by the contract tests
   return { document, version: (served['info'] as { version: string }).version, codes: [...envelope.properties.code.enum] };
@@ -46,7 +50,10 @@ function frameSchemas(protocol: Node): Record<string, Node> {
   const frames = protocol['frames'] as { type: string; description: string; schema: Node }[]; // pinned by the document
   const schemas: Record<string, Node> = {};
   const members = frames.map(({ type, description, schema: { $schema: ___, ...data } }) => {
-    const name = type.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+    const name = type
+      .split(/[._]/)
+      .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+      .join('');
     schemas[`${name}Data`] = { ...data, description };
     schemas[`${name}Frame`] = {
       ...envelope,
@@ -67,7 +74,12 @@ function reachableFromReplies(document: Prepared['document']): Set<string> {
       const ref = node['$ref'];
       if (typeof ref !== 'string' || reached.has(ref)) return;
       reached.add(ref);
-      follow(ref.slice(2).split('/').reduce<unknown>((at, key) => (at as Node)[key], document)); // references are local and resolve
+      follow(
+        ref
+          .slice(2)
+          .split('/')
+          .reduce<unknown>((at, key) => (at as Node)[key], document),
+      ); // references are local and resolve
     });
   for (const methods of Object.values(document.paths)) for (const operation of Object.values(methods)) follow(operation['responses']);
   const prefix = '#/components/schemas/';

@@ -10422,7 +10422,7 @@ export interface components {
       instants: string[];
       /** @description Nothing is started */
       dry_run: boolean;
-      /** @description done: all runs were started; cancelled: the schedule was deleted first Known values: queued, running, done, cancelled. */
+      /** @description done: all runs were started; cancelled: the schedule was deleted first. Known values: queued, running, done, cancelled */
       status: string;
       /**
        * Format: int64
@@ -10561,7 +10561,7 @@ export interface components {
       local_time: string;
       /** @description The intended time, if the clocks skipped it */
       shifted_from: string | null;
-      /** @description upcoming; started: its run is live, or has ended as succeeded, failed or cancelled; buffered: it waits for another run to end; skipped_overlap: another run was live; skipped_dst: the second occurrence of a time that the clocks show twice; missed: it was handled too late, or not at all Known values: upcoming, started, buffered, skipped_overlap, skipped_dst, missed, failed, cancelled, succeeded. */
+      /** @description upcoming; started: its run is live, or has ended as succeeded, failed or cancelled; buffered: it waits for another run to end; skipped_overlap: another run was live; skipped_dst: the second occurrence of a time that the clocks show twice; missed: it was handled too late, or not at all. Known values: upcoming, started, buffered, skipped_overlap, skipped_dst, missed, failed, cancelled, succeeded */
       status: string;
       /**
        * @description What to do if another run was live
@@ -12349,7 +12349,7 @@ export interface components {
       total_chars: number;
       /** @description Why the call failed; null when it succeeded */
       error: {
-        /** @description Kind of failure, for programs Known values: invalid_arguments, tool_unavailable, tool_quarantined, secret_missing, auth_required, egress_refused, upstream_status, upstream_unreachable, timed_out, sandbox_limit, isolation_unavailable, tool_busy, outcome_unknown, effect_not_allowed. */
+        /** @description Kind of failure, for programs. Known values: invalid_arguments, tool_unavailable, tool_quarantined, secret_missing, auth_required, egress_refused, upstream_status, upstream_unreachable, timed_out, sandbox_limit, isolation_unavailable, tool_busy, outcome_unknown, effect_not_allowed */
         code: string;
         /** @description What happened, for people; secrets are masked */
         message: string;
@@ -13318,7 +13318,7 @@ export interface components {
        * @description The endpoint that received it
        */
       endpoint_id: string;
-      /** @description started: a run has its data; published: it became an event, not a run; coalescing: it waits for others; merged: it was merged into a run of others; dropped: its endpoint was deleted or deactivated first; rejected: it was not verified; failed: no run could be started Known values: started, published, coalescing, merged, dropped, rejected, failed. */
+      /** @description started: a run has its data; published: it became an event, not a run; coalescing: it waits for others; merged: it was merged into a run of others; dropped: its endpoint was deleted or deactivated first; rejected: it was not verified; failed: no run could be started. Known values: started, published, coalescing, merged, dropped, rejected, failed */
       status: string;
       /**
        * @description Method of the request
