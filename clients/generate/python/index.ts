@@ -3,14 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { pythonPackages } from '../../../test/support/python-packages.ts';
 import { operationsOf } from '../operations.ts';
 import type { Node, Prepared } from '../prepare.ts';
 import { printed } from '../printed.ts';
 import { errorsSource, operationsSource } from './emit.ts';
 
 const root = join(import.meta.dirname, '../../..');
-/** Where the generated files go; a test names a folder of its own to compare. */
+/** Where the generated files go; a test names a folder of its own to compare. The packages of requirements.txt are in PYTHONPATH. */
 const target = process.argv[2] ?? join(root, 'clients/python/src/longhaul/_generated');
 
 /** NotRequired came with Python 3.11; below it, the transport brings typing_extensions. */
@@ -53,9 +52,11 @@ async function writeTypes({ document }: Prepared, path: string): Promise<void> {
     ['--custom-file-header', '"""Made from the served document by clients/generate/python; do not edit."""'],
     ['--use-standard-collections', '--use-union-operator', '--no-use-closed-typed-dict', '--use-schema-description', '--disable-warnings'],
   ];
-  const packages = pythonPackages({ requirements: '../../clients/generate/python/requirements.txt', folder: 'python-generator' });
   const python = ['-m', 'datamodel_code_generator', ...options.flat()];
-  await promisify(execFile)('python3', python, { env: { PATH: process.env['PATH'], PYTHONPATH: packages }, maxBuffer: 10_000_000 });
+  await promisify(execFile)('python3', python, {
+    env: { PATH: process.env['PATH'], PYTHONPATH: process.env['PYTHONPATH'] },
+    maxBuffer: 10_000_000,
+  });
   await rm(folder, { recursive: true });
   const types = await readFile(path, 'utf8');
   await writeFile(path, types.replace(/^from typing import .*$/m, typingImports));
