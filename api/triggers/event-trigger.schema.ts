@@ -6,7 +6,7 @@ import { fieldsSet } from '../http/operation/changes.ts';
 import { closed, FreeObject, idOf, integer, Name, nullable, stating, text, Timestamp } from '../http/input/schema.ts';
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
 import { InputTemplate, KeyTemplate, SubjectTemplate } from './webhook-endpoint.schema.ts';
-import { globForm } from '../../domain/events/kinds.ts';
+import { globForm } from '../../domain/triggers/kinds.ts';
 
 export const TriggerParams = closed({ trigger_id: idOf('EventTrigger', 'An event trigger') });
 

@@ -5,7 +5,7 @@ import { iso } from '../../db/sql.ts';
 import { eventSources } from '../../db/triggers/event.entity.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, stating, text, Timestamp } from '../http/input/schema.ts';
 import { KindGlob } from './event-trigger.schema.ts';
-import { kindForm } from '../../domain/events/kinds.ts';
+import { kindForm } from '../../domain/triggers/kinds.ts';
 
 const Kind = text(120, {
   minLength: 1,

@@ -1,0 +1,1 @@
+"""Made from the served document by clients/generate/python; do not edit."""

@@ -1,0 +1,3 @@
+import { join } from 'node:path';
+
+export const examplesFolder = join(import.meta.dirname, '../../../examples/python');
