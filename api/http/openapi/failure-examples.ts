@@ -1,6 +1,5 @@
 import { errorCodeNames, errorCodes, type ErrorCode } from '../../../workflows/contracts/error-codes.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { oauthFields } from '../credentials/oauth-failure.ts';
 import { toEnvelope } from '../reply/error-envelope.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
 import type { Json } from './schemas.ts';
