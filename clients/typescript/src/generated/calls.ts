@@ -12,6 +12,7 @@ export interface Calls {
   /** List runs: `GET /runs` */
   listRuns(
     args?: {
+      workspace_id?: string;
       agent_id?: string;
       status?: 'queued' | 'running' | 'waiting' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
       waiting_on?: 'approval' | 'input' | 'client_tool' | 'auth' | 'budget' | 'timer';
@@ -30,7 +31,7 @@ export interface Calls {
     options?: CallOptions,
   ): Pages<Schemas['Page_RunView_']>;
   /** Start a run: `POST /runs` */
-  createRun(args?: Schemas['RunCreate'], options?: CallOptions): Promise<Schemas['RunView']>;
+  createRun(args: Schemas['RunCreate'], options?: CallOptions): Promise<Schemas['RunView']>;
   /** Read a run: `GET /runs/{run_id}` */
   getRun(args: { run_id: string }, options?: CallOptions): Promise<Schemas['RunView']>;
   /** Purge a run: `DELETE /runs/{run_id}` */
@@ -86,7 +87,7 @@ export interface Calls {
   /** Start many runs: `POST /runs/batch` */
   createRunBatch(args: Schemas['RunBatchCreate'], options?: CallOptions): Promise<Schemas['RunBatchView']>;
   /** Cancel many runs: `POST /runs/cancel` */
-  cancelRuns(args?: Schemas['RunBulkCancel'], options?: CallOptions): Promise<Schemas['RunBulkCancelView']>;
+  cancelRuns(args: Schemas['RunBulkCancel'], options?: CallOptions): Promise<Schemas['RunBulkCancelView']>;
   /** Retry or fork a run: `POST /runs/{run_id}/retry` */
   retryRun(args: { run_id: string } & Schemas['RunRetry'], options?: CallOptions): Promise<Schemas['RunView']>;
   /** Watch a run: `GET /runs/{run_id}/stream` */
@@ -195,7 +196,7 @@ export interface Calls {
   /** Create a skill: `POST /skills` */
   createSkill(args: Schemas['SkillCreate'], options?: CallOptions): Promise<Schemas['SkillView']>;
   /** Import a skill: `POST /skills/import` */
-  importSkill(args?: Schemas['SkillImport'], options?: CallOptions): Promise<Schemas['SkillView']>;
+  importSkill(args: Schemas['SkillImport'], options?: CallOptions): Promise<Schemas['SkillView']>;
   /** Read a skill: `GET /skills/{skill_id}` */
   getSkill(args: { skill_id: string }, options?: CallOptions): Promise<Schemas['SkillView']>;
   /** Change a skill: `PATCH /skills/{skill_id}` */
@@ -500,7 +501,7 @@ export interface Calls {
     options?: CallOptions,
   ): Pages<Schemas['Page_ScheduleOccurrenceView_']>;
   /** Preview the times of a schedule: `POST /schedules/preview` */
-  previewSchedule(args?: Schemas['SchedulePreview'], options?: CallOptions): Promise<Schemas['SchedulePreviewView']>;
+  previewSchedule(args: Schemas['SchedulePreview'], options?: CallOptions): Promise<Schemas['SchedulePreviewView']>;
   /** List event triggers: `GET /event-triggers` */
   listEventTriggers(
     args?: { agent_id?: string; is_active?: boolean; limit?: number; cursor?: string; offset?: number },

@@ -3716,7 +3716,7 @@ export interface components {
        * @constant
        */
       status?: 422;
-    } & components['schemas']['ErrorEnvelope'];
+    };
     /** @description The state of one process */
     HealthView: {
       /**
@@ -8491,7 +8491,29 @@ export interface components {
        */
       editor_agent_id?: string | null;
       /** @description Names such as pull_request.opened; pull_request alone stands for all of its actions. Empty: reviews are only started manually */
-      enabled_events?: string[];
+      enabled_events?: (
+        | 'pull_request'
+        | 'pull_request.opened'
+        | 'pull_request.reopened'
+        | 'pull_request.ready_for_review'
+        | 'pull_request.synchronize'
+        | 'pull_request.edited'
+        | 'pull_request.labeled'
+        | 'pull_request.review_requested'
+        | 'check_run'
+        | 'check_run.rerequested'
+        | 'check_run.requested_action'
+        | 'check_suite'
+        | 'check_suite.rerequested'
+        | 'command'
+        | 'command.review'
+        | 'command.fix'
+        | 'command.ask'
+        | 'command.pause'
+        | 'command.resume'
+        | 'command.resolve'
+        | 'command.dismiss'
+      )[];
       review_config?: components['schemas']['ReviewConfigInput'];
       editor_config?: components['schemas']['EditorConfigInput'];
       budget_config?: components['schemas']['ReviewBudgetConfigInput'];
@@ -8531,7 +8553,29 @@ export interface components {
        */
       editor_agent_id?: string | null;
       /** @description Names such as pull_request.opened; pull_request alone stands for all of its actions. Empty: reviews are only started manually */
-      enabled_events?: string[];
+      enabled_events?: (
+        | 'pull_request'
+        | 'pull_request.opened'
+        | 'pull_request.reopened'
+        | 'pull_request.ready_for_review'
+        | 'pull_request.synchronize'
+        | 'pull_request.edited'
+        | 'pull_request.labeled'
+        | 'pull_request.review_requested'
+        | 'check_run'
+        | 'check_run.rerequested'
+        | 'check_run.requested_action'
+        | 'check_suite'
+        | 'check_suite.rerequested'
+        | 'command'
+        | 'command.review'
+        | 'command.fix'
+        | 'command.ask'
+        | 'command.pause'
+        | 'command.resume'
+        | 'command.resolve'
+        | 'command.dismiss'
+      )[];
       review_config?: components['schemas']['ReviewConfigInput'];
       editor_config?: components['schemas']['EditorConfigInput'];
       budget_config?: components['schemas']['ReviewBudgetConfigInput'];
@@ -14659,7 +14703,7 @@ export interface components {
       | components['schemas']['RunFinishedFrame'];
   };
   responses: {
-    /** @description The request violates a rule of its schema */
+    /** @description The request violates a rule of its schema, or repeats something that does not fit it */
     ValidationFailed: {
       headers: {
         'X-Correlation-Id': components['headers']['X-Correlation-Id'];
@@ -14674,8 +14718,8 @@ export interface components {
         'application/problem+json': components['schemas']['HTTPValidationError'];
       };
     };
-    /** @description Every failure returns the error envelope */
-    OauthFailed: {
+    /** @description The request violates a rule of its schema, or repeats something that does not fit it */
+    CursorRefused: {
       headers: {
         'X-Correlation-Id': components['headers']['X-Correlation-Id'];
         'X-Request-Duration-Ms': components['headers']['X-Request-Duration-Ms'];
@@ -14686,11 +14730,11 @@ export interface components {
         [name: string]: unknown;
       };
       content: {
-        'application/json': components['schemas']['OauthErrorEnvelope'];
+        'application/problem+json': components['schemas']['HTTPValidationError'];
       };
     };
-    /** @description The request violates a rule of its schema */
-    OauthValidationFailed: {
+    /** @description The request violates a rule of its schema, or repeats something that does not fit it */
+    KeyRefused: {
       headers: {
         'X-Correlation-Id': components['headers']['X-Correlation-Id'];
         'X-Request-Duration-Ms': components['headers']['X-Request-Duration-Ms'];
@@ -14701,7 +14745,7 @@ export interface components {
         [name: string]: unknown;
       };
       content: {
-        'application/json': components['schemas']['OauthErrorEnvelope'];
+        'application/problem+json': components['schemas']['HTTPValidationError'];
       };
     };
   };
@@ -15239,8 +15283,8 @@ export type RunFinishedData = components['schemas']['RunFinishedData'];
 export type RunFinishedFrame = components['schemas']['RunFinishedFrame'];
 export type Frame = components['schemas']['Frame'];
 export type ResponseValidationFailed = components['responses']['ValidationFailed'];
-export type ResponseOauthFailed = components['responses']['OauthFailed'];
-export type ResponseOauthValidationFailed = components['responses']['OauthValidationFailed'];
+export type ResponseCursorRefused = components['responses']['CursorRefused'];
+export type ResponseKeyRefused = components['responses']['KeyRefused'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
 export type ParameterIfMatch = components['parameters']['IfMatch'];
 export type ParameterIfMatchRequired = components['parameters']['IfMatchRequired'];

@@ -307,6 +307,7 @@ class Operations(BlockingCalls):
     def list_runs(
         self,
         *,
+        workspace_id: str | None = None,
         agent_id: str | None = None,
         status: Literal["queued", "running", "waiting", "cancelling", "succeeded", "failed", "cancelled"] | None = None,
         waiting_on: Literal["approval", "input", "client_tool", "auth", "budget", "timer"] | None = None,
@@ -324,7 +325,7 @@ class Operations(BlockingCalls):
         **options: Unpack[CallOptions],
     ) -> Pages[t.RunView, t.PageRunView]:
         """List runs (`GET /runs`)."""
-        return self._pages(_LIST_RUNS, {}, options, query={"agent_id": agent_id, "status": status, "waiting_on": waiting_on, "session_key": session_key, "subject_id": subject_id, "trigger_id": trigger_id, "parent_run_id": parent_run_id, "evaluation_run_id": evaluation_run_id, "binding_id": binding_id, "from": from_, "to": to, "limit": limit, "cursor": cursor, "offset": offset})
+        return self._pages(_LIST_RUNS, {}, options, query={"workspace_id": workspace_id, "agent_id": agent_id, "status": status, "waiting_on": waiting_on, "session_key": session_key, "subject_id": subject_id, "trigger_id": trigger_id, "parent_run_id": parent_run_id, "evaluation_run_id": evaluation_run_id, "binding_id": binding_id, "from": from_, "to": to, "limit": limit, "cursor": cursor, "offset": offset})
 
     def create_run(
         self,
@@ -440,7 +441,7 @@ class Operations(BlockingCalls):
 
     def cancel_runs(
         self,
-        body: t.RunBulkCancel | None = None,
+        body: t.RunBulkCancel,
         **options: Unpack[KeyedCallOptions],
     ) -> t.RunBulkCancelView:
         """Cancel many runs (`POST /runs/cancel`)."""
@@ -752,7 +753,7 @@ class Operations(BlockingCalls):
 
     def import_skill(
         self,
-        body: t.SkillImport | None = None,
+        body: t.SkillImport,
         **options: Unpack[KeyedCallOptions],
     ) -> t.SkillView:
         """Import a skill (`POST /skills/import`)."""
@@ -1095,7 +1096,7 @@ class Operations(BlockingCalls):
     def create_knowledge_source(
         self,
         kb_id: str,
-        body: t.KnowledgeSourceCreate | None = None,
+        body: t.KnowledgeSourceCreate,
         **options: Unpack[KeyedCallOptions],
     ) -> t.KnowledgeSourceView:
         """Add a source (`POST /knowledge-bases/{kb_id}/sources`)."""
@@ -1488,7 +1489,7 @@ class Operations(BlockingCalls):
 
     def preview_schedule(
         self,
-        body: t.SchedulePreview | None = None,
+        body: t.SchedulePreview,
         **options: Unpack[CallOptions],
     ) -> t.SchedulePreviewView:
         """Preview the times of a schedule (`POST /schedules/preview`)."""
@@ -1637,33 +1638,41 @@ class Operations(BlockingCalls):
     def login(
         self,
         body: t.LoginBody,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> t.LoginView:
         """Sign in (`POST /auth/login`)."""
-        return self._json(_LOGIN, {}, options, body=body)
+        return self._json(_LOGIN, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie}, body=body)
 
     def refresh_tokens(
         self,
         body: t.RefreshBody,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> t.TokenView:
         """Refresh the tokens of a session (`POST /auth/refresh`)."""
-        return self._json(_REFRESH_TOKENS, {}, options, body=body)
+        return self._json(_REFRESH_TOKENS, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie}, body=body)
 
     def logout(
         self,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
         """Sign out (`POST /auth/logout`)."""
-        self._empty(_LOGOUT, {}, options)
+        self._empty(_LOGOUT, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie})
 
     def verify_mfa(
         self,
         body: t.MfaVerifyBody,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> t.TokenView:
         """Answer a challenge, or step up (`POST /auth/mfa/verify`)."""
-        return self._json(_VERIFY_MFA, {}, options, body=body)
+        return self._json(_VERIFY_MFA, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie}, body=body)
 
     def enrol_totp(
         self,
@@ -2099,10 +2108,12 @@ class Operations(BlockingCalls):
     def accept_invitation(
         self,
         body: t.InvitationAccept,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> t.LoginView:
         """Accept an invitation (`POST /invitations/accept`)."""
-        return self._json(_ACCEPT_INVITATION, {}, options, body=body)
+        return self._json(_ACCEPT_INVITATION, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie}, body=body)
 
     def list_secrets(
         self,
@@ -2375,7 +2386,7 @@ class Operations(BlockingCalls):
     def update_alert(
         self,
         alert_id: str,
-        body: t.AlertUpdate | None = None,
+        body: t.AlertUpdate,
         *,
         if_match: str | None = None,
         **options: Unpack[CallOptions],
@@ -3089,6 +3100,7 @@ class AsyncOperations(AsyncCalls):
     def list_runs(
         self,
         *,
+        workspace_id: str | None = None,
         agent_id: str | None = None,
         status: Literal["queued", "running", "waiting", "cancelling", "succeeded", "failed", "cancelled"] | None = None,
         waiting_on: Literal["approval", "input", "client_tool", "auth", "budget", "timer"] | None = None,
@@ -3106,7 +3118,7 @@ class AsyncOperations(AsyncCalls):
         **options: Unpack[CallOptions],
     ) -> AsyncPages[t.RunView, t.PageRunView]:
         """List runs (`GET /runs`)."""
-        return self._pages(_LIST_RUNS, {}, options, query={"agent_id": agent_id, "status": status, "waiting_on": waiting_on, "session_key": session_key, "subject_id": subject_id, "trigger_id": trigger_id, "parent_run_id": parent_run_id, "evaluation_run_id": evaluation_run_id, "binding_id": binding_id, "from": from_, "to": to, "limit": limit, "cursor": cursor, "offset": offset})
+        return self._pages(_LIST_RUNS, {}, options, query={"workspace_id": workspace_id, "agent_id": agent_id, "status": status, "waiting_on": waiting_on, "session_key": session_key, "subject_id": subject_id, "trigger_id": trigger_id, "parent_run_id": parent_run_id, "evaluation_run_id": evaluation_run_id, "binding_id": binding_id, "from": from_, "to": to, "limit": limit, "cursor": cursor, "offset": offset})
 
     async def create_run(
         self,
@@ -3222,7 +3234,7 @@ class AsyncOperations(AsyncCalls):
 
     async def cancel_runs(
         self,
-        body: t.RunBulkCancel | None = None,
+        body: t.RunBulkCancel,
         **options: Unpack[KeyedCallOptions],
     ) -> t.RunBulkCancelView:
         """Cancel many runs (`POST /runs/cancel`)."""
@@ -3534,7 +3546,7 @@ class AsyncOperations(AsyncCalls):
 
     async def import_skill(
         self,
-        body: t.SkillImport | None = None,
+        body: t.SkillImport,
         **options: Unpack[KeyedCallOptions],
     ) -> t.SkillView:
         """Import a skill (`POST /skills/import`)."""
@@ -3877,7 +3889,7 @@ class AsyncOperations(AsyncCalls):
     async def create_knowledge_source(
         self,
         kb_id: str,
-        body: t.KnowledgeSourceCreate | None = None,
+        body: t.KnowledgeSourceCreate,
         **options: Unpack[KeyedCallOptions],
     ) -> t.KnowledgeSourceView:
         """Add a source (`POST /knowledge-bases/{kb_id}/sources`)."""
@@ -4270,7 +4282,7 @@ class AsyncOperations(AsyncCalls):
 
     async def preview_schedule(
         self,
-        body: t.SchedulePreview | None = None,
+        body: t.SchedulePreview,
         **options: Unpack[CallOptions],
     ) -> t.SchedulePreviewView:
         """Preview the times of a schedule (`POST /schedules/preview`)."""
@@ -4419,33 +4431,41 @@ class AsyncOperations(AsyncCalls):
     async def login(
         self,
         body: t.LoginBody,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> t.LoginView:
         """Sign in (`POST /auth/login`)."""
-        return await self._json(_LOGIN, {}, options, body=body)
+        return await self._json(_LOGIN, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie}, body=body)
 
     async def refresh_tokens(
         self,
         body: t.RefreshBody,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> t.TokenView:
         """Refresh the tokens of a session (`POST /auth/refresh`)."""
-        return await self._json(_REFRESH_TOKENS, {}, options, body=body)
+        return await self._json(_REFRESH_TOKENS, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie}, body=body)
 
     async def logout(
         self,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
         """Sign out (`POST /auth/logout`)."""
-        await self._empty(_LOGOUT, {}, options)
+        await self._empty(_LOGOUT, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie})
 
     async def verify_mfa(
         self,
         body: t.MfaVerifyBody,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> t.TokenView:
         """Answer a challenge, or step up (`POST /auth/mfa/verify`)."""
-        return await self._json(_VERIFY_MFA, {}, options, body=body)
+        return await self._json(_VERIFY_MFA, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie}, body=body)
 
     async def enrol_totp(
         self,
@@ -4881,10 +4901,12 @@ class AsyncOperations(AsyncCalls):
     async def accept_invitation(
         self,
         body: t.InvitationAccept,
+        *,
+        x_refresh_cookie: str | None = None,
         **options: Unpack[CallOptions],
     ) -> t.LoginView:
         """Accept an invitation (`POST /invitations/accept`)."""
-        return await self._json(_ACCEPT_INVITATION, {}, options, body=body)
+        return await self._json(_ACCEPT_INVITATION, {}, options, headers={"X-Refresh-Cookie": x_refresh_cookie}, body=body)
 
     def list_secrets(
         self,
@@ -5157,7 +5179,7 @@ class AsyncOperations(AsyncCalls):
     async def update_alert(
         self,
         alert_id: str,
-        body: t.AlertUpdate | None = None,
+        body: t.AlertUpdate,
         *,
         if_match: str | None = None,
         **options: Unpack[CallOptions],

@@ -3444,9 +3444,6 @@ class RefreshBody(TypedDict):
     refresh_token: str
 
 
-EnabledEvent: TypeAlias = str
-
-
 class RepoBindingEvent(TypedDict):
     """
     An event of the repository, and whether it is handled
@@ -6996,7 +6993,7 @@ class RepoBindingCreate(TypedDict):
     repo_full_name: str
     reviewer_agent_id: NotRequired[str | None]
     editor_agent_id: NotRequired[str | None]
-    enabled_events: NotRequired[list[EnabledEvent]]
+    enabled_events: NotRequired[list[Literal['pull_request', 'pull_request.opened', 'pull_request.reopened', 'pull_request.ready_for_review', 'pull_request.synchronize', 'pull_request.edited', 'pull_request.labeled', 'pull_request.review_requested', 'check_run', 'check_run.rerequested', 'check_run.requested_action', 'check_suite', 'check_suite.rerequested', 'command', 'command.review', 'command.fix', 'command.ask', 'command.pause', 'command.resume', 'command.resolve', 'command.dismiss']]]
     review_config: NotRequired[ReviewConfigInput]
     editor_config: NotRequired[EditorConfigInput]
     budget_config: NotRequired[ReviewBudgetConfigInput]
@@ -7012,7 +7009,7 @@ class RepoBindingUpdate(TypedDict):
     installation_id: NotRequired[int]
     reviewer_agent_id: NotRequired[str | None]
     editor_agent_id: NotRequired[str | None]
-    enabled_events: NotRequired[list[EnabledEvent]]
+    enabled_events: NotRequired[list[Literal['pull_request', 'pull_request.opened', 'pull_request.reopened', 'pull_request.ready_for_review', 'pull_request.synchronize', 'pull_request.edited', 'pull_request.labeled', 'pull_request.review_requested', 'check_run', 'check_run.rerequested', 'check_run.requested_action', 'check_suite', 'check_suite.rerequested', 'command', 'command.review', 'command.fix', 'command.ask', 'command.pause', 'command.resume', 'command.resolve', 'command.dismiss']]]
     review_config: NotRequired[ReviewConfigInput]
     editor_config: NotRequired[EditorConfigInput]
     budget_config: NotRequired[ReviewBudgetConfigInput]
