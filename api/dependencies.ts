@@ -52,12 +52,15 @@ export interface PartsOptions {
 
 const statementTimeoutMs = 10_000;
 /** Whatever an object in a log line might be called by. */
-const secretNames = ['authorization', 'password', 'token', 'refresh_token', 'access_token', 'plaintext', 'secret', 'api_key'];
+const secretNames = ['authorization', 'password', 'token', 'refresh_token', 'access_token', 'plaintext', 'secret', 'api_key', 'cookie'];
 
 /** JSON lines, on stdout unless told otherwise; names of secrets are blotted out at three depths. */
 export function createLog(level: ApiEnv['logLevel'], destination: DestinationStream = logOutput()): Logger {
   const paths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
-  const redact = { paths: [...paths, '*["x-api-key"]', '*.*["x-api-key"]'], censor: '[redacted]' };
+  const redact = {
+    paths: [...paths, ...['x-api-key', 'set-cookie'].flatMap((name) => [`*["${name}"]`, `*.*["${name}"]`])],
+    censor: '[redacted]',
+  };
   return pino({ level, base: { process: 'api', pid: process.pid }, redact }, destination);
 }
 

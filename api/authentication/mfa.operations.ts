@@ -2,6 +2,7 @@ import { newTotpSecret, otpauthUri } from '../../db/identity/factors/totp.ts';
 import { readUser } from '../../db/tenancy/people/users.ts';
 import { confirmFactor, removeOwnFactor, renewRecoveryCodes, storeFactor } from '../../domain/identity/factors/factors.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
+import { inRefreshCookie, mayUseRefreshCookie } from '../http/credentials/refresh-cookie.ts';
 import { TokenView } from '../http/views/login-view.ts';
 import { post, remove, type Ctx, type IdentifyRequest } from '../http/operation/operation.ts';
 import {
@@ -24,6 +25,7 @@ export const mfaOperations = {
       summary: 'Answer a challenge, or step up',
       description:
         'Without a bearer token: completes the sign-in of a challenge. With the bearer token of a session: makes the session fresh for ten minutes and returns a new access token, but no refresh token; a user with a second factor must use it. A wrong, exhausted, used or expired code or challenge gets the same answer.',
+      ...mayUseRefreshCookie,
       access: 'none',
       fails: ['mfa_code_invalid', 'scope_insufficient', 'state_conflict'],
       takesSession: true,
@@ -41,7 +43,8 @@ export const mfaOperations = {
       const attempt = identified;
       const shown = { method: body.method ?? 'totp', code: body.code };
 
-      return attempt.kind === 'challenge' ? completeLogin(ctx, shown, attempt) : stepUp(ctx, shown, attempt);
+      if (attempt.kind === 'step_up') return stepUp(ctx, shown, attempt);
+      return inRefreshCookie(ctx, attempt.cookie, await completeLogin(ctx, shown, attempt));
     },
   ),
 

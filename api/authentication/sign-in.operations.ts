@@ -3,7 +3,8 @@ import type { SessionDevice } from '../../db/identity/sessions/sessions.ts';
 import { endSession } from '../../domain/identity/sessions/sessions.ts';
 import { challengeSignIn, endFamily, refreshSession, signIn } from '../../domain/identity/factors/sign-in.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { post, type Ctx } from '../http/operation/operation.ts';
+import { clearedCookie, inRefreshCookie, mayUseRefreshCookie, refreshCookieOf } from '../http/credentials/refresh-cookie.ts';
+import { post, reply, type Ctx } from '../http/operation/operation.ts';
 import { LoginView, TokenView, toChallengeView, toLoginView, toTokenView } from '../http/views/login-view.ts';
 import { grantOf, ownAccount } from './own-account.ts';
 import { LoginBody, RefreshBody } from './sign-in.schema.ts';
@@ -16,8 +17,9 @@ export const signInOperations = {
       summary: 'Sign in',
       description:
         'Opens a session with an email address and a password. A user with a second factor gets a challenge instead, to be answered at POST /auth/mfa/verify. Every wrong combination gets the same answer in the same time.',
+      ...mayUseRefreshCookie,
       access: 'none',
-      fails: ['login_failed'],
+      fails: ['login_failed', 'resource_forbidden'],
       audit: 'login',
       resourceType: 'session',
       example: { body: { email: 'ada@longhaul.test', password: 'violet anchor meadow 42', device_label: 'Laptop' } },
@@ -26,7 +28,7 @@ export const signInOperations = {
       identify: attemptLogin,
       openWhenSuspended: true,
     },
-    async (ctx, { body, identified }) => logIn(ctx, body, identified),
+    async (ctx, { body, identified }) => inRefreshCookie(ctx, identified.cookie, await logIn(ctx, body, identified)),
   ),
 
   refreshTokens: post(
@@ -34,9 +36,10 @@ export const signInOperations = {
     {
       summary: 'Refresh the tokens of a session',
       description:
-        "Consumes the refresh token and returns its successor. Of parallel refreshes, one wins; the others get 409 refresh_superseded and should use the winner's tokens. Reusing a consumed token later revokes the session.",
+        "Consumes the refresh token and returns its successor. Of parallel refreshes, one wins; the others get 409 refresh_superseded and should use the winner's tokens. Reusing a consumed token later revokes the session. With X-Refresh-Cookie, the token comes from the cookie, and the body says `cookie` in its place.",
+      ...mayUseRefreshCookie,
       access: 'none',
-      fails: ['credential_invalid', 'session_revoked', 'refresh_reuse_detected', 'refresh_superseded'],
+      fails: ['credential_invalid', 'session_revoked', 'refresh_reuse_detected', 'refresh_superseded', 'resource_forbidden'],
       audit: 'none',
       body: RefreshBody,
       example: { body: { refresh_token: 'lh_rt_example' } },
@@ -44,14 +47,16 @@ export const signInOperations = {
       identify: attemptRefresh,
       openWhenSuspended: true,
     },
-    async (ctx, { identified }) => refresh(ctx, identified),
+    async (ctx, { identified }) => inRefreshCookie(ctx, identified.cookie, await refresh(ctx, identified)),
   ),
 
   logout: post(
     '/auth/logout',
     {
       summary: 'Sign out',
-      description: 'Ends the current session: its access tokens, its refresh token, its unused stream tokens and its open streams.',
+      description:
+        'Ends the current session: its access tokens, its refresh token, its unused stream tokens and its open streams. With X-Refresh-Cookie, the cookie is deleted.',
+      ...mayUseRefreshCookie,
       access: 'viewer',
       audit: 'logout',
       resourceType: 'session',
@@ -59,12 +64,14 @@ export const signInOperations = {
       notDelegable: true,
       openWhenSuspended: true,
       success: [204],
+      identify: async (request) => ({ cookie: refreshCookieOf(request) }),
     },
-    async (ctx) => {
+    async (ctx, { identified: { cookie } }) => {
       const { sessionId, organizationId, workspaceId } = ownAccount(ctx.caller);
 
       await endSession(ctx, { sessionId, reason: 'logout' });
       ctx.audit({ resourceType: 'session', resourceId: sessionId, organizationId, workspaceId });
+      return reply(undefined, cookie ? { headers: clearedCookie(cookie) } : {});
     },
   ),
 };

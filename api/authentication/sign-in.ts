@@ -9,17 +9,23 @@ import { isOutdatedHash } from '../../db/identity/factors/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import { recordLoginFailure } from '../../domain/identity/factors/sign-in.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Deps } from '../http/operation/deps.ts';
 import { markHandled } from '../http/mark-handled.ts';
+import { refreshCookieOf, type RefreshCookie } from '../http/credentials/refresh-cookie.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
+
+/** Stands in the body for the token that is in the cookie. */
+const inCookie = 'cookie';
 
 /** A login whose password has been checked, before any session is opened. */
 export interface LoginAttempt {
   readonly caller: Caller;
   readonly networkAddress: string;
   readonly userAgent: string;
+  /** Set if the refresh token is to go into it. */
+  readonly cookie: RefreshCookie | null;
   readonly verdict:
     // Already recorded.
     { readonly kind: 'refused' } | AcceptedLogin;
@@ -63,6 +69,7 @@ export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginB
     caller: found ? callerOfPerson(found.person, null) : nobody,
     networkAddress: truncateAddress(address),
     userAgent: (userAgent ?? '').slice(0, 400),
+    cookie: refreshCookieOf(request),
   };
 
   if (!found?.passwordHash || !isRight || !found.person.isActive) {
@@ -99,12 +106,20 @@ export interface RefreshAttempt {
   readonly caller: Caller;
   readonly hash: Buffer;
   readonly found: RefreshAnswer;
+  /** Set if the token came from it, and its successor goes there. */
+  readonly cookie: RefreshCookie | null;
 }
 
-/** Finds the session of a refresh token. Throws `credential_invalid` for an unknown token, `session_revoked` for that of an inactive user. */
-export async function attemptRefresh({ deps, body, limits }: IdentifyRequest<Static<typeof RefreshBody>>): Promise<RefreshAttempt> {
-  const { refresh_token: token } = body;
+/**
+ * Finds the session of a refresh token, given in the body or by cookie. Throws `credential_invalid` for none or an unknown one, `session_revoked` for that of an
+ * inactive user, 422 for a token in the body of a request that means the cookie.
+ */
+export async function attemptRefresh(request: IdentifyRequest<Static<typeof RefreshBody>>): Promise<RefreshAttempt> {
+  const { deps, body, limits } = request;
+  const cookie = refreshCookieOf(request);
 
+  if (cookie && body.refresh_token !== inCookie) throw invalid('/refresh_token', 'range', `must be "${inCookie}" with X-Refresh-Cookie`);
+  const token = cookie ? (cookie.token ?? '') : body.refresh_token;
   if (!isOpaqueToken('refresh', token)) throw fail('credential_invalid');
   const hash = tokenHash(token);
   const found = await findRefresh(deps.db, hash);
@@ -112,5 +127,5 @@ export async function attemptRefresh({ deps, body, limits }: IdentifyRequest<Sta
   if (!found || found.session.kind !== 'login') throw fail('credential_invalid');
   await limits.consume([{ policy: 'refresh', key: found.session.id }]);
   if (!found.person.isActive) throw fail('session_revoked');
-  return { caller: callerOfPerson(found.person, null), hash, found };
+  return { caller: callerOfPerson(found.person, null), hash, found, cookie };
 }

@@ -15,6 +15,7 @@ import {
 } from '../../domain/identity/factors/verification.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { toTokenView, type TokenView } from '../http/views/login-view.ts';
+import { refreshCookieOf, type RefreshCookie } from '../http/credentials/refresh-cookie.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import type { MfaVerifyBody } from './mfa.schema.ts';
 import { grantOf, keepFailure, ownAccount } from './own-account.ts';
@@ -23,7 +24,14 @@ type Method = 'totp' | 'recovery_code' | 'password';
 
 /** A code that is still to be checked, or a password that has been checked. */
 export type MfaAttempt =
-  | { readonly kind: 'challenge'; readonly caller: Caller; readonly challengeId: string; readonly found: ChallengeAnswer }
+  | {
+      readonly kind: 'challenge';
+      readonly caller: Caller;
+      readonly challengeId: string;
+      readonly found: ChallengeAnswer;
+      /** Set if the refresh token is to go into it. */
+      readonly cookie: RefreshCookie | null;
+    }
   | { readonly kind: 'step_up'; readonly caller: Caller; readonly email: string; readonly isPasswordRight: boolean | null };
 
 /**
@@ -43,7 +51,7 @@ export async function attemptMfa(request: IdentifyRequest<Static<typeof MfaVerif
   const found = await findChallenge(request.deps.db, challengeId);
   if (!found?.person.isActive) throw fail('mfa_code_invalid');
   await request.limits.consume([{ policy: 'mfa', key: found.person.id }]);
-  return { kind: 'challenge', caller: callerOfPerson(found.person, null), challengeId, found };
+  return { kind: 'challenge', caller: callerOfPerson(found.person, null), challengeId, found, cookie: refreshCookieOf(request) };
 }
 
 async function attemptStepUp(request: IdentifyRequest, { method, code }: { method: Method; code: string }): Promise<MfaAttempt> {

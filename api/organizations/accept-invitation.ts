@@ -11,6 +11,7 @@ import { acceptInvitation, judgeInvitation, noInvitation } from '../../domain/te
 import { readUser } from '../../db/tenancy/people/users.ts';
 import { openFirstSession } from '../../domain/identity/sessions/sessions.ts';
 import { toLoginView, type LoginView } from '../http/views/login-view.ts';
+import { refreshCookieOf, type RefreshCookie } from '../http/credentials/refresh-cookie.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import type { InvitationAccept } from './invitation.schema.ts';
 
@@ -23,18 +24,16 @@ export interface AttemptedAcceptance {
   readonly email: string;
   readonly fullName: string | null;
   readonly passwordHash: string;
+  /** Set if the refresh token is to go into it. */
+  readonly cookie: RefreshCookie | null;
 }
 
 /**
  * Looks the invitation up by token and address together, which is all that anybody without a tenant may ask for, and hashes the password
  * outside the transaction. The limit counts first, and the password is judged before the token, so that neither tells about it.
  */
-export async function attemptAcceptance({
-  deps,
-  body,
-  limits,
-  limitAddress,
-}: IdentifyRequest<Static<typeof InvitationAccept>>): Promise<AttemptedAcceptance> {
+export async function attemptAcceptance(request: IdentifyRequest<Static<typeof InvitationAccept>>): Promise<AttemptedAcceptance> {
+  const { deps, body, limits, limitAddress } = request;
   // `mount` has validated the body against InvitationAccept before.
   const { token, password, ...told } = body;
   const email = normalizeEmail(told.email);
@@ -51,7 +50,8 @@ export async function attemptAcceptance({
 
   const person = personOf(invitation);
   const passwordHash = await deps.identity.passwords.hash(password);
-  return { caller: callerOfPerson(person, null), person, invitation, tokenHash: hash, email, fullName, passwordHash };
+  const cookie = refreshCookieOf(request);
+  return { caller: callerOfPerson(person, null), person, invitation, tokenHash: hash, email, fullName, passwordHash, cookie };
 }
 
 /** Makes the user and signs them in, as a login of a user without a factor would: where one is demanded, the session is restricted. */

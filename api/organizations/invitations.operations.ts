@@ -3,6 +3,7 @@ import { listInvitationRows, seeInvitation, type InvitationRow } from '../../db/
 import { lockInvitation } from '../../domain/tenancy/invitations.ts';
 import { invite, resendInvitation, revokeInvitation } from '../../domain/tenancy/inviting.ts';
 import { noteOfRow } from '../http/operation/audit.ts';
+import { inRefreshCookie, mayUseRefreshCookie } from '../http/credentials/refresh-cookie.ts';
 import { LoginView } from '../http/views/login-view.ts';
 import { get, list, post, remove, type Ctx } from '../http/operation/operation.ts';
 import { accept, attemptAcceptance } from './accept-invitation.ts';
@@ -126,8 +127,9 @@ export const invitationOperations = {
       summary: 'Accept an invitation',
       description:
         'Creates the invited user, identified by token and address together, and signs them in as a login would. Any problem with the token or address gets the same 410.',
+      ...mayUseRefreshCookie,
       access: 'none',
-      fails: ['state_conflict', 'gone', 'resource_frozen'],
+      fails: ['state_conflict', 'gone', 'resource_frozen', 'resource_forbidden'],
       audit: 'create',
       success: [200],
       identify: attemptAcceptance,
@@ -142,7 +144,7 @@ export const invitationOperations = {
         },
       },
     },
-    async (ctx, { identified }) => accept(ctx, identified),
+    async (ctx, { identified }) => inRefreshCookie(ctx, identified.cookie, await accept(ctx, identified)),
   ),
 };
 

@@ -125,6 +125,7 @@ export const RunCancel = closed(
 export const WaitQuery = closed({ timeout_s: Type.Optional(integer({ minimum: 0, maximum: 60, default: 30 })) });
 
 export const RunFilters = closed({
+  workspace_id: Type.Optional(idOf('Workspace')),
   agent_id: Type.Optional(idOf('Agent')),
   status: Type.Optional(oneOf(runStatuses)),
   waiting_on: Type.Optional(oneOf(waitingOn)),

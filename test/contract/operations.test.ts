@@ -96,7 +96,6 @@ const optionsOfOne = [
   'failurePage startAuthorization',
   'multipart createAttachment',
   'ownCredential getMetrics',
-  'precheck registerOauthClient',
   'takesSession verifyMfa',
   'viewsBeside receiveHook',
 ];

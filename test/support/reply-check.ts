@@ -75,10 +75,11 @@ function headerFaults(reply: FastifyReply): string[] {
   ].filter((fault) => fault !== false);
 }
 
-/** Fetch §2.2.3 (CORS-safelisted response headers), and what browsers, caches and connections keep for themselves. */
+/** Fetch §2.2.3 (CORS-safelisted response headers), and what browsers, caches and connections keep for themselves: scripts never see Set-Cookie (Fetch, forbidden response-header names). */
 const readable: ReadonlySet<string> = new Set([
   ...['cache-control', 'content-language', 'content-length', 'content-type', 'expires', 'last-modified', 'pragma'],
   ...['connection', 'content-encoding', 'content-security-policy', 'referrer-policy', 'vary', 'x-content-type-options', 'x-frame-options'],
+  'set-cookie',
   ...exposedHeaders.map((name) => name.toLowerCase()),
 ]);
 

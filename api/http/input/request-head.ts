@@ -2,7 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import { fail } from '../../../workflows/contracts/failure.ts';
 
 /** Headers that mean one thing at a time. Node joins repeated ones with a comma. */
-const singleHeaders = ['idempotency-key', 'if-match', 'x-acting-user', 'x-view-organization', 'x-view-workspace'] as const;
+const singleHeaders = [
+  'idempotency-key',
+  'if-match',
+  'x-acting-user',
+  'x-view-organization',
+  'x-view-workspace',
+  'x-refresh-cookie',
+] as const;
 
 /**
  * 400 for a head that two readers could understand differently: no Host or two (RFC 9112 §3.2), a transfer coding that is not read here, one

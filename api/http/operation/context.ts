@@ -86,6 +86,7 @@ export interface PrecheckRequest {
   /** The client's address as a limit key: IPv6 by /64. */
   readonly limitAddress: string;
   readonly limits: RequestLimits;
+  readonly headers: IncomingHttpHeaders;
 }
 
 type Anything = Readonly<Record<string, unknown>>;

@@ -60,7 +60,7 @@ async function run(deps: AppDeps, { operation, request, args, signal }: Invocati
   refuseRestricted(operation, caller);
   checkFloor(operation, caller, deps.env.publicUrl);
   const { headers, limitAddress } = stateOf(request);
-  await operation.precheck?.({ deps, limitAddress, limits: limitsOfRequest(deps.limits, headers) });
+  await operation.precheck?.({ deps, limitAddress, limits: limitsOfRequest(deps.limits, headers), headers: request.headers });
 
   const isShort = Number(request.headers['content-length'] ?? Infinity) <= exhaustiveBytes;
   const input = parserOf(operation)(args, isShort);

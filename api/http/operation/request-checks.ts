@@ -31,7 +31,9 @@ export function requestChecks(deps: AppDeps, operation: RegisteredOperation, sta
     const hits = operation.unlimited ? [] : hitsOf(operation, caller, state);
     await limits.consume(hits);
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
-    await operation.precheck?.({ deps, limitAddress: state.limitAddress, limits }).catch((error) => refundIfOver(limits, hits, error));
+    await operation
+      .precheck?.({ deps, limitAddress: state.limitAddress, limits, headers: request.headers })
+      .catch((error) => refundIfOver(limits, hits, error));
     if (!takesBody(operation)) return;
     sendContinue(request, reply);
     // If the client has disconnected meanwhile, reading the body would wait for its end forever.

@@ -90,6 +90,7 @@ export async function requireRun(ctx: Scoped, runId: string) {
 }
 
 export interface RunFilters {
+  readonly workspace_id?: string;
   readonly agent_id?: string;
   readonly status?: RunStatus;
   readonly waiting_on?: WaitingOn;
@@ -129,6 +130,7 @@ function selectShort(visible: Condition) {
 const runList = preparedList(
   ({ visible, ...filters }: ParametersOf<ListArguments>) => {
     let runs = selectShort(visible);
+    if (filters.workspace_id) runs = runs.where('r.workspaceId', '=', filters.workspace_id);
     if (filters.agent_id) runs = runs.where('r.agentId', '=', filters.agent_id);
     if (filters.status) runs = runs.where('r.status', '=', filters.status);
     if (filters.waiting_on) runs = runs.where('r.waitingOn', '=', filters.waiting_on);
@@ -147,8 +149,9 @@ const runList = preparedList(
 
 /** Lists runs that the caller may see, newest first, with truncated texts. Ids of other tenants match nothing. */
 export function listRunRows(ctx: Scoped, filters: RunFilters, page: PageRequest) {
-  const { agent_id, status, waiting_on, session_key, subject_id, trigger_id, parent_run_id, evaluation_run_id, binding_id, from, to } =
-    filters;
-  const equal = { agent_id, status, waiting_on, session_key, subject_id, trigger_id, parent_run_id, evaluation_run_id, binding_id };
+  const { workspace_id, agent_id, status, waiting_on, session_key, subject_id, from, to } = filters;
+  const { trigger_id, parent_run_id, evaluation_run_id, binding_id } = filters;
+  const causes = { trigger_id, parent_run_id, evaluation_run_id, binding_id };
+  const equal = { workspace_id, agent_id, status, waiting_on, session_key, subject_id, ...causes };
   return runList(ctx.em, { ...equal, from, to, visible: visibleTo(ctx, Run, 'r') }, page);
 }

@@ -39,6 +39,34 @@ test('listRuns filters by what a run is and knows nothing of ids it can not see'
   expect((await world.call(tokens.viewer, 'GET', `/runs?from=${b.created_at}&to=2020-01-01T00:00:00Z`)).status).toBe(422);
 });
 
+test('listRuns by workspace: of those that the caller sees, and its cursor is worth nothing under another', async () => {
+  const [mine, other] = await Promise.all([world.tenant({ workspaces: 2 }), world.tenant()]);
+  const { organizationOwner, tokens, workspaceIds } = mine;
+  const [first = '', second = ''] = workspaceIds;
+  const runIn = async (workspaceId: string) => {
+    const agent = await makeAgent(world, organizationOwner.token, { workspace_id: workspaceId });
+    return (await start(organizationOwner.token, { agent_id: agent.id, workspace_id: workspaceId })).id;
+  };
+  const [a, b, c] = [await runIn(first), await runIn(second), await runIn(first)];
+
+  expect(await list(organizationOwner.token, '')).toEqual([c, b, a]);
+  expect(await list(organizationOwner.token, `workspace_id=${first}`)).toEqual([c, a]);
+  expect(await list(organizationOwner.token, `workspace_id=${second}`)).toEqual([b]);
+  expect(await list(organizationOwner.token, `workspace_id=${second}&status=succeeded`)).toEqual([]);
+  expect(await list(tokens.viewer, `workspace_id=${first}`)).toEqual([c, a]);
+  // Neither a workspace that the caller does not see nor that of a stranger is told from none.
+  for (const id of [second, other.workspaceId, a]) expect(await list(tokens.viewer, `workspace_id=${id}`)).toEqual([]);
+  expect(await list(other.organizationOwner.token, `workspace_id=${first}`)).toEqual([]);
+
+  const page = (await world.call(organizationOwner.token, 'GET', `/runs?limit=1&workspace_id=${first}`)).body;
+  expect(await list(organizationOwner.token, `workspace_id=${first}&cursor=${page.next_cursor}`)).toEqual([a]);
+  for (const filter of ['', `workspace_id=${second}&`])
+    expect((await world.call(organizationOwner.token, 'GET', `/runs?${filter}cursor=${page.next_cursor}`)).body.code).toBe(
+      'cursor_invalid',
+    );
+  expect((await world.call(tokens.viewer, 'GET', '/runs?workspace_id=x')).status).toBe(422);
+});
+
 test('lists cut long texts and say so; the run itself is whole', async () => {
   const { tokens } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);

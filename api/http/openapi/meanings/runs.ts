@@ -1,5 +1,6 @@
 /** What fields of runs, their messages and approvals mean, by component and field. */
 export const ofRuns: Readonly<Record<string, string>> = {
+  'listRuns.workspace_id': 'Only runs of this workspace',
   'listRuns.agent_id': 'Only runs of this agent',
   'listRuns.status': 'Only runs in this state',
   'listRuns.waiting_on':
