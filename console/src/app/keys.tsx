@@ -14,7 +14,9 @@ function isTaken(event: KeyboardEvent): boolean {
 /** Runs what belongs to a single key, unless somebody types. */
 export function useKeys(actions: Readonly<Record<string, () => void>>): void {
   const current = useRef(actions);
-  current.current = actions;
+  useEffect(() => {
+    current.current = actions;
+  });
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const action = isTaken(event) ? undefined : current.current[event.key];

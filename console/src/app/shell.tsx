@@ -147,11 +147,15 @@ function Account() {
   const email = user?.email ?? '';
   return (
     <MenuTrigger>
-      <Button className={`react-aria-Button quiet ${styles.account}`} aria-label={t.nav.account(email)}>
+      <Button className={`react-aria-Button quiet ${styles.account}`}>
         <span className={styles.who}>
           <span>{user?.full_name ?? email}</span>
-          <span className="hint">{role}</span>
+          <span className="hint">
+            {role}
+            <span className="hidden">, {t.nav.account}</span>
+          </span>
         </span>
+        <span aria-hidden="true">⋯</span>
       </Button>
       <Popover placement="top start">
         <Menu

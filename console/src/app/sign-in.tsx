@@ -96,7 +96,7 @@ function SecondFactor({ challenge, onBack }: { readonly challenge: string; reado
       </Form>
       <div className="actions">
         <Button className="react-aria-Button quiet" onPress={() => setMethod(isTotp ? 'recovery_code' : 'totp')}>
-          {isTotp ? t.signIn.useRecovery : t.signIn.useCode}
+          {isTotp ? t.signIn.withRecovery : t.signIn.withCode}
         </Button>
         <Button className="react-aria-Button quiet" onPress={onBack}>
           {t.signIn.otherAccount}

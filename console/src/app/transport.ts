@@ -20,13 +20,8 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
     const problem = await decodeProblem(answer);
     if (problem?.code === 'token_expired' && !hasRefreshed) {
       hasRefreshed = true;
-      try {
-        await session.refresh(token);
-        continue;
-      } catch (error) {
-        if (error instanceof SignedOutError) return answer;
-        throw error;
-      }
+      if (await isRefreshed(token)) continue;
+      return answer;
     }
     if (problem?.code === 'mfa_required' && reasonOf(problem) === 'step_up_required' && !hasSteppedUp) {
       hasSteppedUp = true;
@@ -36,6 +31,17 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
     if (problem?.code === 'session_revoked') session.ended('session_revoked');
     else if (problem?.code === 'credential_invalid' || problem?.code === 'unauthenticated' || problem?.code === 'token_expired') session.ended('expired');
     return answer;
+  }
+}
+
+/** False when the session is over. */
+async function isRefreshed(stale: string): Promise<boolean> {
+  try {
+    await session.refresh(stale);
+    return true;
+  } catch (error) {
+    if (error instanceof SignedOutError) return false;
+    throw error;
   }
 }
 

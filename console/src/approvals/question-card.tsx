@@ -73,6 +73,8 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
   }));
 
   return (
+    // Takes the focus of the keys that walk over cards, and notices which card it is in.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <article ref={card} tabIndex={-1} onFocus={onFocus} className={styles.card} aria-label={`${t.approvals.question}: ${question.slug ?? question.reason}`}>
       <header className={styles.cardHead}>
         {question.slug !== null && <code className={styles.slug}>{question.slug}</code>}

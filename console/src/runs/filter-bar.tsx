@@ -16,10 +16,11 @@ interface FilterBarProps {
 export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
   const any = { id: '', label: t.runs.any };
   const set = (name: keyof RunFilters, value: string) => onChange(parseRunFilters({ ...filters, [name]: value }));
+  const rare = [filters.session_key, filters.subject_id, filters.from, filters.to].filter((value) => value !== undefined).length;
   const fromLinks = textFilters.filter((name) => isFromLinks(name) && filters[name] !== undefined);
 
   return (
-    <div role="group" aria-label={t.runs.filters} className={styles.filters}>
+    <div role="group" aria-label={t.runs.filters} className={`${styles.filters} ${styles.bar}`}>
       <Choice
         label={t.runs.status}
         value={filters.status ?? ''}
@@ -38,10 +39,15 @@ export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
         options={[any, ...agents.map(({ id, name }) => ({ id, label: name }))]}
         onChange={(value) => set('agent_id', value)}
       />
-      <Typed label={t.runs.sessionKey} value={filters.session_key ?? ''} onSettle={(value) => set('session_key', value)} />
-      <Typed label={t.runs.subject} value={filters.subject_id ?? ''} onSettle={(value) => set('subject_id', value)} />
-      <Day label={t.runs.from} at={filters.from} onChange={(value) => set('from', value)} />
-      <Day label={t.runs.to} at={filters.to} onChange={(value) => set('to', value)} />
+      <details className={styles.more} open={rare > 0 || undefined}>
+        <summary>{t.runs.moreFilters(rare)}</summary>
+        <div className={styles.filters}>
+          <Typed label={t.runs.sessionKey} value={filters.session_key ?? ''} onSettle={(value) => set('session_key', value)} />
+          <Typed label={t.runs.subject} value={filters.subject_id ?? ''} onSettle={(value) => set('subject_id', value)} />
+          <Day label={t.runs.from} at={filters.from} onChange={(value) => set('from', value)} />
+          <Day label={t.runs.to} at={filters.to} onChange={(value) => set('to', value)} />
+        </div>
+      </details>
       {Object.keys(filters).length > 0 && (
         <Button className="react-aria-Button quiet" onPress={() => onChange({})}>
           {t.runs.clear}
@@ -73,14 +79,14 @@ const settleMs = 350;
 
 /** A text that becomes a filter when its typist pauses. */
 function Typed({ label, value, onSettle }: TypedProps) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const [typed, setTyped] = useState({ of: value, text: value });
+  const text = typed.of === value ? typed.text : value;
   useEffect(() => {
     if (text === value) return;
     const timer = setTimeout(() => onSettle(text.trim()), settleMs);
     return () => clearTimeout(timer);
   });
-  return <Field label={label} value={text} onChange={setText} />;
+  return <Field label={label} value={text} onChange={(next) => setTyped({ of: value, text: next })} />;
 }
 
 /** A day in the reader's zone: its first moment is the filter. */

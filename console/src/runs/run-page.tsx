@@ -24,6 +24,10 @@ const pollMs = 5_000;
 /** One run: what it says and does as it happens, and what can be done about it. */
 export function RunPage() {
   const { runId, workspaceId } = runRoute.useParams();
+  return <OneRun key={runId} runId={runId} workspaceId={workspaceId} />;
+}
+
+function OneRun({ runId, workspaceId }: { readonly runId: string; readonly workspaceId: string }) {
   const { timeline, link } = useTimeline(runId);
   const mayAct = useMay('member');
   const run = useQuery({

@@ -105,7 +105,7 @@ const Call = memo(function Call({ entry }: { readonly entry: CallEntry }) {
         <code className={styles.slug}>{entry.slug}</code>
         <span className={styles.short}>{shortArgs(entry)}</span>
         <Status status={status} />
-        {result?.duration_ms != null && <span className="hint">{formatDuration(result.duration_ms)}</span>}
+        {result !== null && result.duration_ms !== null && <span className="hint">{formatDuration(result.duration_ms)}</span>}
       </summary>
       <div className={styles.callBody}>
         <h3>{t.run.args}</h3>

@@ -2,13 +2,12 @@ import { useEffect, useState } from 'react';
 import { emptyTimeline, withFrames, type Timeline } from './timeline.ts';
 import { watchRun, type Link } from './watch-run.ts';
 
-/** A run as its frames tell it, from the first one on. */
+/** A run as its frames tell it, from the first one on. Another run needs another component (`key`). */
 export function useTimeline(runId: string): { readonly timeline: Timeline; readonly link: Link } {
   const [timeline, setTimeline] = useState(emptyTimeline);
   const [link, setLink] = useState<Link>('connecting');
   useEffect(() => {
     const abort = new AbortController();
-    setTimeline(emptyTimeline);
     void watchRun({
       runId,
       signal: abort.signal,

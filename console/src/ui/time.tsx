@@ -7,7 +7,7 @@ const otherDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'nume
 /** A moment in the reader's zone; the title has it in full, and in UTC. */
 export function Time({ at }: { readonly at: string }) {
   const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
+  const isToday = date.toDateString() === new Date(useNow(false)).toDateString();
   return (
     <time dateTime={at} title={`${full.format(date)} · ${at}`}>
       {(isToday ? sameDay : otherDay).format(date)}
