@@ -14,7 +14,9 @@ const checks = [
   ['unused', [binOf('knip'), '--no-progress', '--no-config-hints']],
   ['imports', jest],
   // The console's packages are installed by whoever builds it.
-  ...(existsSync(join(root, 'console', 'node_modules', 'react')) ? [['console', [binOf('typescript', 'tsc'), '--noEmit', '-p', 'console']]] : []),
+  ...(existsSync(join(root, 'console', 'node_modules', 'react'))
+    ? [['console', [binOf('typescript', 'tsc'), '--noEmit', '-p', 'console']]]
+    : []),
 ];
 
 const results = await Promise.all(checks.map(run));

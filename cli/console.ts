@@ -11,7 +11,10 @@ export function consoleDirOf(stateDir: string): string {
 }
 
 /** Builds the console unless that is done, and returns the folder of the build. @throws SetupError when it can't be built. */
-export async function buildConsole(stateDir: string, options: { readonly isInBackground?: boolean; readonly signal?: AbortSignal } = {}): Promise<string> {
+export async function buildConsole(
+  stateDir: string,
+  options: { readonly isInBackground?: boolean; readonly signal?: AbortSignal } = {},
+): Promise<string> {
   const nice = options.isInBackground && process.platform !== 'win32' ? ['nice', '-n', '19'] : [];
   const [file = '', ...args] = [...nice, process.execPath, builder, consoleDirOf(stateDir)];
   const child = spawn(file, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], signal: options.signal });

@@ -71,7 +71,8 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
 async function buildInBackground(stateDir: string, signal: AbortSignal, log: (line: string) => void): Promise<void> {
   await buildConsole(stateDir, { isInBackground: true, signal }).catch((error: unknown) => {
     const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    if (!signal.aborted) log(`The console is not there, since it could not be built: ${reason} \`npx longhaul console build\` tries again.`);
+    if (!signal.aborted)
+      log(`The console is not there, since it could not be built: ${reason} \`npx longhaul console build\` tries again.`);
   });
 }
 

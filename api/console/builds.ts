@@ -83,7 +83,8 @@ function filesIn(build: string): ReadonlyMap<string, BuiltFile> {
   const names = readdirSync(build, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(build, join(entry.parentPath, entry.name)));
-  const encoded = (name: string, extension: string) => (names.includes(name + extension) ? readFileSync(join(build, name + extension)) : null);
+  const encoded = (name: string, extension: string) =>
+    names.includes(name + extension) ? readFileSync(join(build, name + extension)) : null;
 
   return new Map(
     names

@@ -46,10 +46,12 @@ export function serveConsole(app: FastifyInstance, { publicUrl, dir }: ConsoleOp
     const path = pathOf(request).slice(prefix.length + 1);
     if (!path.includes('.')) return sendFile(request, reply.headers(pageHeaders), builds.page);
     const file = path === 'index.html' ? undefined : builds.files.get(path);
-    if (file === undefined) throw fail('not_found', { detail: 'The console has no such file. It may have been updated: load the page again.' });
+    if (file === undefined)
+      throw fail('not_found', { detail: 'The console has no such file. It may have been updated: load the page again.' });
     return sendFile(request, reply.headers(fileHeaders), file);
   };
-  for (const url of [prefix, `${prefix}/*`]) app.route({ method: methods, url, exposeHeadRoute: false, handler: async (...http) => answer(...http) });
+  for (const url of [prefix, `${prefix}/*`])
+    app.route({ method: methods, url, exposeHeadRoute: false, handler: async (...http) => answer(...http) });
 
   app.route({
     method: methods,
@@ -80,7 +82,8 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: BuiltFile)
 }
 
 function encodedFor(accepted: string, { plain, br, gzip }: BuiltFile): { readonly bytes: Buffer; readonly encoding: string | null } {
-  const takes = (encoding: string) => accepted.split(',').some((one) => new RegExp(`^\\s*${encoding}\\s*(?:;\\s*q=(?!0(?:\\.0*)?\\s*$)|$)`).test(one));
+  const takes = (encoding: string) =>
+    accepted.split(',').some((one) => new RegExp(`^\\s*${encoding}\\s*(?:;\\s*q=(?!0(?:\\.0*)?\\s*$)|$)`).test(one));
   if (br !== null && takes('br')) return { bytes: br, encoding: 'br' };
   if (gzip !== null && takes('gzip')) return { bytes: gzip, encoding: 'gzip' };
   return { bytes: plain, encoding: null };

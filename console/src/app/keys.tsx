@@ -8,7 +8,11 @@ import styles from './keys.module.css';
 function isTaken(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return true;
   const target = event.target instanceof Element ? event.target : null;
-  return target?.closest('input, textarea, select, [contenteditable], [role="listbox"], [role="menu"], [role="dialog"], [role="alertdialog"]') !== null;
+  return (
+    target?.closest(
+      'input, textarea, select, [contenteditable], [role="listbox"], [role="menu"], [role="dialog"], [role="alertdialog"]',
+    ) !== null
+  );
 }
 
 /** Runs what belongs to a single key, unless somebody types. */

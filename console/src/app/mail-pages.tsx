@@ -59,7 +59,14 @@ export function ForgotPassword() {
   const [email, setEmail] = useState('');
   const { forgotTitle, forgotText, forgotSubmit, forgotDone } = t.mails;
   return (
-    <MailForm title={forgotTitle} intro={forgotText} submit={forgotSubmit} done={forgotDone} isReady={email !== ''} send={() => publicPost('/auth/password/forgot', { email })}>
+    <MailForm
+      title={forgotTitle}
+      intro={forgotText}
+      submit={forgotSubmit}
+      done={forgotDone}
+      isReady={email !== ''}
+      send={() => publicPost('/auth/password/forgot', { email })}
+    >
       <Field label={t.signIn.email} type="email" value={email} onChange={setEmail} autoComplete="username" autoFocus />
     </MailForm>
   );
@@ -74,7 +81,15 @@ export function NewPassword({ isFirst }: { readonly isFirst: boolean }) {
   const send = () => publicPost<void>('/auth/password/reset', { token, new_password: password });
   return (
     <MailForm title={title} submit={t.mails.resetSubmit} done={t.mails.resetDone} isReady={password.length >= 8} send={send}>
-      <Field label={t.mails.newPassword} hint={t.mails.newPasswordHint} type="password" value={password} onChange={setPassword} autoComplete="new-password" autoFocus />
+      <Field
+        label={t.mails.newPassword}
+        hint={t.mails.newPasswordHint}
+        type="password"
+        value={password}
+        onChange={setPassword}
+        autoComplete="new-password"
+        autoFocus
+      />
     </MailForm>
   );
 }
@@ -84,7 +99,16 @@ export function ConfirmEmail() {
   const [token] = useState(takeMailToken);
   const { confirmTitle, confirmText, confirmSubmit, confirmDone } = t.mails;
   if (token === null) return <Incomplete title={confirmTitle} />;
-  return <MailForm title={confirmTitle} intro={confirmText} submit={confirmSubmit} done={confirmDone} isReady send={() => publicPost('/auth/email/confirm', { token })} />;
+  return (
+    <MailForm
+      title={confirmTitle}
+      intro={confirmText}
+      submit={confirmSubmit}
+      done={confirmDone}
+      isReady
+      send={() => publicPost('/auth/email/confirm', { token })}
+    />
+  );
 }
 
 /** Where an invitation leads: who accepts it is signed in at once. */
@@ -106,7 +130,14 @@ export function AcceptInvitation() {
     <MailForm title={inviteTitle} intro={inviteText} submit={inviteSubmit} done="" isReady={isReady} send={send}>
       <Field label={t.signIn.email} type="email" value={email} onChange={setEmail} autoComplete="username" autoFocus />
       <Field label={t.mails.fullName} value={name} onChange={setName} autoComplete="name" />
-      <Field label={t.mails.newPassword} hint={t.mails.newPasswordHint} type="password" value={password} onChange={setPassword} autoComplete="new-password" />
+      <Field
+        label={t.mails.newPassword}
+        hint={t.mails.newPasswordHint}
+        type="password"
+        value={password}
+        onChange={setPassword}
+        autoComplete="new-password"
+      />
     </MailForm>
   );
 }

@@ -5,7 +5,16 @@ import { Gate } from './gate.tsx';
 import { NotFound, ViewFault } from './not-found.tsx';
 import { Home, Shell } from './shell.tsx';
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: () => <Gate><Shell><NotFound /></Shell></Gate> });
+const root = createRootRoute({
+  component: Outlet,
+  notFoundComponent: () => (
+    <Gate>
+      <Shell>
+        <NotFound />
+      </Shell>
+    </Gate>
+  ),
+});
 
 const forgot = createRoute({ getParentRoute: () => root, path: '/forgot', component: ForgotPassword });
 const reset = createRoute({ getParentRoute: () => root, path: '/password-reset', component: () => <NewPassword isFirst={false} /> });
@@ -14,9 +23,25 @@ const confirm = createRoute({ getParentRoute: () => root, path: '/email-confirm'
 const invitation = createRoute({ getParentRoute: () => root, path: '/invitation', component: AcceptInvitation });
 
 /** Everything below needs a session. */
-const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: () => <Gate><Outlet /></Gate> });
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  component: () => (
+    <Gate>
+      <Outlet />
+    </Gate>
+  ),
+});
 const home = createRoute({ getParentRoute: () => inside, path: '/', component: Home });
-export const workspaceRoute = createRoute({ getParentRoute: () => inside, path: '/w/$workspaceId', component: () => <Shell><Outlet /></Shell> });
+export const workspaceRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/w/$workspaceId',
+  component: () => (
+    <Shell>
+      <Outlet />
+    </Shell>
+  ),
+});
 const workspaceHome = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/',

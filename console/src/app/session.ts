@@ -90,7 +90,9 @@ export const session = {
     end(null);
     say({ type: 'signed-out', reason: null });
     if (token === null) return;
-    await fetch('/auth/logout', { method: 'POST', keepalive: true, headers: { ...cookieHeader, authorization: `Bearer ${token}` } }).catch(() => null);
+    await fetch('/auth/logout', { method: 'POST', keepalive: true, headers: { ...cookieHeader, authorization: `Bearer ${token}` } }).catch(
+      () => null,
+    );
   },
   /** The server has refused the session. */
   ended(reason: SignedOutReason): void {

@@ -1,7 +1,21 @@
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Navigate, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
-import { Button, Dialog, DialogTrigger, ListBox, ListBoxItem, Menu, MenuItem, MenuTrigger, Modal, ModalOverlay, Popover, Select, SelectValue } from 'react-aria-components';
+import {
+  Button,
+  Dialog,
+  DialogTrigger,
+  ListBox,
+  ListBoxItem,
+  Menu,
+  MenuItem,
+  MenuTrigger,
+  Modal,
+  ModalOverlay,
+  Popover,
+  Select,
+  SelectValue,
+} from 'react-aria-components';
 import { PendingCount } from '../approvals/pending-count.tsx';
 import { t } from '../messages/en.ts';
 import { useMe } from './access.ts';

@@ -19,7 +19,11 @@ export function SignIn({ reason }: { readonly reason: SignedOutReason }) {
     if (login.mfa_required) setChallenge(login.challenge_id);
     else session.signedIn(login as Tokens); // a login without a challenge has them
   };
-  return challenge === null ? <Password reason={reason} onAnswer={accept} /> : <SecondFactor challenge={challenge} onBack={() => setChallenge(null)} />;
+  return challenge === null ? (
+    <Password reason={reason} onAnswer={accept} />
+  ) : (
+    <SecondFactor challenge={challenge} onBack={() => setChallenge(null)} />
+  );
 }
 
 function Password({ reason, onAnswer }: { readonly reason: SignedOutReason; readonly onAnswer: (login: Login & Partial<Tokens>) => void }) {
@@ -46,7 +50,14 @@ function Password({ reason, onAnswer }: { readonly reason: SignedOutReason; read
       {error !== null && <Fault error={error} />}
       <Form onSubmit={(event) => void submit(event)} className="stack">
         <Field label={t.signIn.email} type="email" value={email} onChange={setEmail} autoComplete="username" isRequired autoFocus />
-        <Field label={t.signIn.password} type="password" value={password} onChange={setPassword} autoComplete="current-password" isRequired />
+        <Field
+          label={t.signIn.password}
+          type="password"
+          value={password}
+          onChange={setPassword}
+          autoComplete="current-password"
+          isRequired
+        />
         <Button type="submit" className="react-aria-Button primary" isPending={isBusy} isDisabled={email === '' || password === ''}>
           {isBusy ? t.signIn.busy : t.signIn.submit}
         </Button>

@@ -29,7 +29,8 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
       return answer;
     }
     if (problem?.code === 'session_revoked') session.ended('session_revoked');
-    else if (problem?.code === 'credential_invalid' || problem?.code === 'unauthenticated' || problem?.code === 'token_expired') session.ended('expired');
+    else if (problem?.code === 'credential_invalid' || problem?.code === 'unauthenticated' || problem?.code === 'token_expired')
+      session.ended('expired');
     return answer;
   }
 }
@@ -59,6 +60,15 @@ async function send(request: Request, token: string): Promise<Response> {
 
 /** Nothing leaves without a session; whoever waits for an answer gets the one that the API would give. */
 function signedOutReply(): Response {
-  const problem = { status: 401, code: 'session_revoked', title: '', detail: '', retryable: false, correlation_id: '', errors: [], context: {} };
+  const problem = {
+    status: 401,
+    code: 'session_revoked',
+    title: '',
+    detail: '',
+    retryable: false,
+    correlation_id: '',
+    errors: [],
+    context: {},
+  };
   return Response.json(problem, { status: 401 });
 }

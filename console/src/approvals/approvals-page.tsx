@@ -41,7 +41,9 @@ export function ApprovalsPage() {
       {runs.error !== null && <Fault error={runs.error} onRetry={() => void runs.refetch()} />}
       {said !== '' && <Notice tone="plain" text={said} />}
       {runs.isPending && <p role="status">{t.list.loading}</p>}
-      {runs.data !== undefined && asked.length === 0 && !lists.some((list) => list.isPending) && <p className="hint">{t.approvals.empty}</p>}
+      {runs.data !== undefined && asked.length === 0 && !lists.some((list) => list.isPending) && (
+        <p className="hint">{t.approvals.empty}</p>
+      )}
       <ol className={styles.list}>
         {asked.map(({ run, approval }) => (
           <li key={approval.id}>

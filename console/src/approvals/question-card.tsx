@@ -75,7 +75,13 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
   return (
     // Takes the focus of the keys that walk over cards, and notices which card it is in.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
-    <article ref={card} tabIndex={-1} onFocus={onFocus} className={styles.card} aria-label={`${t.approvals.question}: ${question.slug ?? question.reason}`}>
+    <article
+      ref={card}
+      tabIndex={-1}
+      onFocus={onFocus}
+      className={styles.card}
+      aria-label={`${t.approvals.question}: ${question.slug ?? question.reason}`}
+    >
       <header className={styles.cardHead}>
         {question.slug !== null && <code className={styles.slug}>{question.slug}</code>}
         {question.isCritical && <span className={styles.critical}>{t.approvals.critical}</span>}
@@ -87,19 +93,38 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
       {question.args !== null && !isEditing && <Json value={question.args} label={t.run.args} />}
       {error !== null && <Fault error={error} />}
       {!mayAnswer && <p className="hint">{t.approvals.needsAdmin}</p>}
-      {isEditing && <EditArgs args={question.args ?? {}} isBusy={busy === 'edit'} onCancel={() => setEditing(false)} onDone={(edited_args) => void answer({ decision: 'edit', edited_args })} />}
-      {allows('respond') && question.reason !== 'tool_call' && <Respond question={question} isBusy={busy === 'respond'} onDone={(response) => void answer({ decision: 'respond', response })} />}
+      {isEditing && (
+        <EditArgs
+          args={question.args ?? {}}
+          isBusy={busy === 'edit'}
+          onCancel={() => setEditing(false)}
+          onDone={(edited_args) => void answer({ decision: 'edit', edited_args })}
+        />
+      )}
+      {allows('respond') && question.reason !== 'tool_call' && (
+        <Respond question={question} isBusy={busy === 'respond'} onDone={(response) => void answer({ decision: 'respond', response })} />
+      )}
       {!isEditing && (allows('approve') || allows('reject') || allows('edit')) && (
         <>
           {allows('reject') && <Area label={t.approvals.comment} rows={1} value={comment} onChange={setComment} />}
           <div className="actions">
             {allows('approve') && (
-              <Button className="react-aria-Button primary" isPending={busy === 'approve'} isDisabled={busy !== null} onPress={() => void answer({ decision: 'approve' })}>
+              <Button
+                className="react-aria-Button primary"
+                isPending={busy === 'approve'}
+                isDisabled={busy !== null}
+                onPress={() => void answer({ decision: 'approve' })}
+              >
                 {t.approvals.approve}
               </Button>
             )}
             {allows('reject') && (
-              <Button className="react-aria-Button danger" isPending={busy === 'reject'} isDisabled={busy !== null} onPress={() => void answer({ decision: 'reject' })}>
+              <Button
+                className="react-aria-Button danger"
+                isPending={busy === 'reject'}
+                isDisabled={busy !== null}
+                onPress={() => void answer({ decision: 'reject' })}
+              >
                 {t.approvals.reject}
               </Button>
             )}
@@ -138,7 +163,15 @@ function EditArgs({ args, isBusy, onDone, onCancel }: EditArgsProps) {
           <h3>{t.approvals.before}</h3>
           <Json value={args} label={t.approvals.before} />
         </div>
-        <Area label={t.approvals.after} isMono rows={Math.min(20, text.split('\n').length + 1)} value={text} onChange={setText} error={error} autoFocus />
+        <Area
+          label={t.approvals.after}
+          isMono
+          rows={Math.min(20, text.split('\n').length + 1)}
+          value={text}
+          onChange={setText}
+          error={error}
+          autoFocus
+        />
       </div>
       <div className="actions">
         <Button className="react-aria-Button primary" isPending={isBusy} onPress={done}>
@@ -182,7 +215,14 @@ function Respond({ question, isBusy, onDone }: RespondProps) {
   };
   return (
     <div className="stack">
-      <Area label={isText ? t.approvals.response : t.approvals.responseJson} isMono={!isText} rows={2} value={text} onChange={setText} error={error} />
+      <Area
+        label={isText ? t.approvals.response : t.approvals.responseJson}
+        isMono={!isText}
+        rows={2}
+        value={text}
+        onChange={setText}
+        error={error}
+      />
       {!isText && question.responseSchema !== null && <Json value={question.responseSchema} label="Schema" />}
       <div className="actions">
         <Button className="react-aria-Button primary" isPending={isBusy} isDisabled={text.trim() === ''} onPress={done}>

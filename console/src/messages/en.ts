@@ -50,7 +50,8 @@ export const t = {
     busy: 'Signing in…',
     reason: {
       session_revoked: 'Your session was ended on another device, or by an administrator. Sign in to go on where you were.',
-      refresh_reuse_detected: 'Your session was ended because its token was used twice, which may mean that it was stolen. Sign in to go on where you were.',
+      refresh_reuse_detected:
+        'Your session was ended because its token was used twice, which may mean that it was stolen. Sign in to go on where you were.',
       expired: 'Your session has ended. Sign in to go on where you were.',
     } as Readonly<Record<string, string>>,
     secondTitle: 'Second factor',
@@ -92,7 +93,8 @@ export const t = {
   },
   faults: {
     unreachable: 'The API does not answer.',
-    banner: (seconds: number) => `The API has not answered for ${seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`}. What you see may be old; what you have typed is kept. Trying again…`,
+    banner: (seconds: number) =>
+      `The API has not answered for ${seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`}. What you see may be old; what you have typed is kept. Trying again…`,
     ours: (message: string) => `The console has a fault: ${message}`,
     view: 'This view has failed. The rest of the console goes on.',
     copyId: (id: string) => `Copy the correlation id ${id}`,

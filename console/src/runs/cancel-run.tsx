@@ -32,7 +32,10 @@ function CancelForm({ runId, onDone }: { readonly runId: string; readonly onDone
     setBusy(true);
     setError(null);
     try {
-      await api.cancelRun({ run_id: runId, policy, ...(reason.trim() !== '' && { reason: reason.trim() }) }, { idempotencyKey: key.current });
+      await api.cancelRun(
+        { run_id: runId, policy, ...(reason.trim() !== '' && { reason: reason.trim() }) },
+        { idempotencyKey: key.current },
+      );
       await queries.invalidateQueries({ queryKey: ['run', runId] });
       onDone();
     } catch (thrown) {

@@ -90,7 +90,15 @@ function Typed({ label, value, onSettle }: TypedProps) {
 }
 
 /** A day in the reader's zone: its first moment is the filter. */
-function Day({ label, at, onChange }: { readonly label: string; readonly at: string | undefined; readonly onChange: (at: string) => void }) {
+function Day({
+  label,
+  at,
+  onChange,
+}: {
+  readonly label: string;
+  readonly at: string | undefined;
+  readonly onChange: (at: string) => void;
+}) {
   return (
     <label className={styles.day}>
       <span>{label}</span>

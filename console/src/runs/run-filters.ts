@@ -19,7 +19,17 @@ export const waitingOns = ['approval', 'input', 'client_tool', 'auth', 'budget',
 export type WaitingOn = (typeof waitingOns)[number];
 
 /** Filters by an id or a text, which links from other views set. */
-export const textFilters = ['session_key', 'subject_id', 'agent_id', 'trigger_id', 'parent_run_id', 'evaluation_run_id', 'binding_id', 'from', 'to'] as const;
+export const textFilters = [
+  'session_key',
+  'subject_id',
+  'agent_id',
+  'trigger_id',
+  'parent_run_id',
+  'evaluation_run_id',
+  'binding_id',
+  'from',
+  'to',
+] as const;
 
 /** Reads filters out of an address; what is none, or has no value, is left out. */
 export function parseRunFilters(search: Readonly<Record<string, unknown>>): RunFilters {

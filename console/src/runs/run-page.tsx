@@ -42,7 +42,8 @@ function OneRun({ runId, workspaceId }: { readonly runId: string; readonly works
   useTitle(run.data === undefined ? t.runs.title : t.run.title(run.data.agent_slug));
 
   if (link === 'gone' || (run.error instanceof ApiError && run.error.status === 404)) return <NotFound />;
-  if (run.data === undefined) return run.error === null ? <p role="status">{t.list.loading}</p> : <Fault error={run.error} onRetry={() => void run.refetch()} />;
+  if (run.data === undefined)
+    return run.error === null ? <p role="status">{t.list.loading}</p> : <Fault error={run.error} onRetry={() => void run.refetch()} />;
 
   const status = timeline.status ?? run.data.status;
   const isLive = isRunLive(status);

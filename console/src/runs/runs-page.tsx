@@ -50,7 +50,9 @@ export function RunsPage() {
       {!list.isLoading && list.rows.length === 0 && list.error === null && (
         <p className="hint">{Object.keys(filters).length > 0 ? t.list.emptyFiltered : t.list.empty}</p>
       )}
-      {list.rows.length > 0 && <DataGrid label={t.runs.tableLabel} columns={columnsFor(workspaceId)} rows={list.rows} className={styles.columns} />}
+      {list.rows.length > 0 && (
+        <DataGrid label={t.runs.tableLabel} columns={columnsFor(workspaceId)} rows={list.rows} className={styles.columns} />
+      )}
       {list.hasOlder && (
         <div>
           <Button onPress={() => void list.loadOlder()} isPending={list.isLoadingOlder}>
@@ -77,7 +79,12 @@ function columnsFor(workspaceId: string): Column<Run>[] {
     },
     { id: 'agent', title: columns.agent, cell: (run) => run.agent_slug },
     { id: 'started', title: columns.started, cell: (run) => <Time at={run.created_at} /> },
-    { id: 'duration', title: columns.duration, align: 'end', cell: (run) => <Duration from={run.started_at ?? run.created_at} to={run.finished_at} /> },
+    {
+      id: 'duration',
+      title: columns.duration,
+      align: 'end',
+      cell: (run) => <Duration from={run.started_at ?? run.created_at} to={run.finished_at} />,
+    },
     { id: 'steps', title: columns.steps, align: 'end', cell: (run) => run.steps },
     {
       id: 'cost',

@@ -66,7 +66,15 @@ export interface Timeline {
   readonly entries: readonly Entry[];
 }
 
-export const emptyTimeline: Timeline = { lastSeq: 0, status: null, waitingOn: null, waitingUntil: null, usage: null, isFinished: false, entries: [] };
+export const emptyTimeline: Timeline = {
+  lastSeq: 0,
+  status: null,
+  waitingOn: null,
+  waitingUntil: null,
+  usage: null,
+  isFinished: false,
+  entries: [],
+};
 
 /** The timeline after these frames. Frames come in order; those that it has already are passed over. */
 export function withFrames(before: Timeline, frames: readonly Frame[]): Timeline {
@@ -103,8 +111,16 @@ class Draft {
       case 'run.status': {
         const { status, waiting_on, waiting_until, discarded_message_ids, retry, attempt } = frame.data;
         if (isOwn) this.#set({ status, waitingOn: waiting_on, waitingUntil: waiting_until });
-        for (const id of discarded_message_ids) this.#change(`m:${id}`, (entry) => (entry.kind === 'message' ? { ...entry, isDiscarded: true } : entry));
-        if (retry !== null) this.#put({ ...placed, kind: 'note', key: `s:${frame.seq}`, tone: 'plain', text: `${retry.cause.replaceAll('_', ' ')}, attempt ${attempt}` });
+        for (const id of discarded_message_ids)
+          this.#change(`m:${id}`, (entry) => (entry.kind === 'message' ? { ...entry, isDiscarded: true } : entry));
+        if (retry !== null)
+          this.#put({
+            ...placed,
+            kind: 'note',
+            key: `s:${frame.seq}`,
+            tone: 'plain',
+            text: `${retry.cause.replaceAll('_', ' ')}, attempt ${attempt}`,
+          });
         return;
       }
       case 'message.delta':
@@ -120,11 +136,15 @@ class Draft {
       case 'tool.call':
         return this.#call(frame);
       case 'tool.result':
-        return this.#change(`c:${frame.data.tool_call_id}`, (entry) => (entry.kind === 'call' ? { ...entry, result: frame.data, progress: null } : entry));
+        return this.#change(`c:${frame.data.tool_call_id}`, (entry) =>
+          entry.kind === 'call' ? { ...entry, result: frame.data, progress: null } : entry,
+        );
       case 'approval.requested':
         return this.#put({ ...placed, kind: 'question', key: `q:${frame.data.approval_id}`, request: frame.data, answer: null });
       case 'approval.resolved':
-        return this.#change(`q:${frame.data.approval_id}`, (entry) => (entry.kind === 'question' ? { ...entry, answer: frame.data } : entry));
+        return this.#change(`q:${frame.data.approval_id}`, (entry) =>
+          entry.kind === 'question' ? { ...entry, answer: frame.data } : entry,
+        );
       case 'sub_agent': {
         const { child_run_id, status, summary } = frame.data;
         return this.#put({ ...placed, kind: 'child', key: `r:${child_run_id}`, childRunId: child_run_id, status, summary });
@@ -150,7 +170,18 @@ class Draft {
     const entry: MessageEntry =
       found?.kind === 'message'
         ? found
-        : { kind: 'message', key, runId: frame.run_id, at: frame.ts, role: 'assistant', parts: {}, content: null, reasoning: '', model: null, isDiscarded: false };
+        : {
+            kind: 'message',
+            key,
+            runId: frame.run_id,
+            at: frame.ts,
+            role: 'assistant',
+            parts: {},
+            content: null,
+            reasoning: '',
+            model: null,
+            isDiscarded: false,
+          };
     if (entry.content !== null) return;
     if (frame.type === 'reasoning.delta') return this.#put({ ...entry, reasoning: entry.reasoning + delta });
     this.#put({ ...entry, parts: { ...entry.parts, [index]: (entry.parts[index] ?? '') + delta } });
@@ -178,7 +209,13 @@ class Draft {
             progress: null,
             result: null,
           };
-    this.#put({ ...entry, phase, argsText: entry.argsText + (args_delta ?? ''), args: args ?? entry.args, progress: progress ?? entry.progress });
+    this.#put({
+      ...entry,
+      phase,
+      argsText: entry.argsText + (args_delta ?? ''),
+      args: args ?? entry.args,
+      progress: progress ?? entry.progress,
+    });
   }
 
   #set(top: Partial<Omit<Timeline, 'entries' | 'lastSeq'>>): void {

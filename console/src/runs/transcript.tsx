@@ -38,7 +38,11 @@ function Entries({ entries, runId, workspaceId }: EntriesProps) {
         .filter((entry) => entry.runId === runId)
         .map((entry) => (
           <li key={entry.key}>
-            {entry.kind === 'child' ? <Child entry={entry} entries={entries} workspaceId={workspaceId} /> : <One entry={entry} entries={entries} />}
+            {entry.kind === 'child' ? (
+              <Child entry={entry} entries={entries} workspaceId={workspaceId} />
+            ) : (
+              <One entry={entry} entries={entries} />
+            )}
           </li>
         ))}
     </ol>
@@ -93,7 +97,9 @@ const Message = memo(function Message({ entry }: { readonly entry: MessageEntry 
 });
 
 function textOf(content: NonNullable<MessageEntry['content']>): string {
-  return content.flatMap((block) => ('text' in block && typeof block.text === 'string' && block.type !== 'reasoning_summary' ? [block.text] : [])).join('\n\n');
+  return content
+    .flatMap((block) => ('text' in block && typeof block.text === 'string' && block.type !== 'reasoning_summary' ? [block.text] : []))
+    .join('\n\n');
 }
 
 const Call = memo(function Call({ entry }: { readonly entry: CallEntry }) {
@@ -175,7 +181,15 @@ function Asked({ entry, entries }: { readonly entry: QuestionEntry; readonly ent
   return <QuestionCard question={question} />;
 }
 
-function Child({ entry, entries, workspaceId }: { readonly entry: ChildEntry; readonly entries: readonly Entry[]; readonly workspaceId: string }) {
+function Child({
+  entry,
+  entries,
+  workspaceId,
+}: {
+  readonly entry: ChildEntry;
+  readonly entries: readonly Entry[];
+  readonly workspaceId: string;
+}) {
   const hasQuestion = entries.some((one) => one.kind === 'question' && one.answer === null && one.runId === entry.childRunId);
   return (
     <details className={styles.child} open={hasQuestion || undefined}>

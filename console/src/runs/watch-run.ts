@@ -49,7 +49,11 @@ export async function watchRun({ runId, signal, onFrames, onLink }: WatchOptions
     const way = { runId, signal, after: last };
     const outcome =
       refused < refusedBeforeFallback
-        ? await overSocket(way, (frames) => take(frames, 'live'), () => settle('live'))
+        ? await overSocket(
+            way,
+            (frames) => take(frames, 'live'),
+            () => settle('live'),
+          )
         : await overFetch(way, take, settle);
     if (signal.aborted) return;
     if (outcome === 'finished') return settle('ended');
@@ -67,8 +71,14 @@ interface Way {
   readonly after: number;
 }
 
-async function overSocket({ runId, signal, after }: Way, onFrames: (frames: readonly Frame[]) => void, onOpen: () => void): Promise<Outcome> {
-  const token = await api.createStreamToken({ run_id: runId }, { signal }).catch((error: unknown) => (isCode(error, 'not_found') ? 'gone' : 'again'));
+async function overSocket(
+  { runId, signal, after }: Way,
+  onFrames: (frames: readonly Frame[]) => void,
+  onOpen: () => void,
+): Promise<Outcome> {
+  const token = await api
+    .createStreamToken({ run_id: runId }, { signal })
+    .catch((error: unknown) => (isCode(error, 'not_found') ? 'gone' : 'again'));
   if (typeof token === 'string') return token as 'gone' | 'again';
 
   return new Promise<Outcome>((resolve) => {
@@ -108,7 +118,9 @@ async function overFetch(way: Way, take: Take, settle: (link: Link) => void): Pr
   }
   // A short look: what is there already comes at once.
   settle('polling');
-  const outcome = await readStream({ ...way, signal: AbortSignal.any([way.signal, AbortSignal.timeout(1_500)]) }, (frames) => take(frames, 'polling'));
+  const outcome = await readStream({ ...way, signal: AbortSignal.any([way.signal, AbortSignal.timeout(1_500)]) }, (frames) =>
+    take(frames, 'polling'),
+  );
   if (outcome === 'again') await pause(pollMs, way.signal);
   return outcome;
 }

@@ -1,5 +1,18 @@
 import { useEffect, useRef, type ReactNode } from 'react';
-import { FieldError, Input, Label, ListBox, ListBoxItem, Popover, Button, Select, SelectValue, Text, TextArea, TextField } from 'react-aria-components';
+import {
+  FieldError,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  Button,
+  Select,
+  SelectValue,
+  Text,
+  TextArea,
+  TextField,
+} from 'react-aria-components';
 
 export interface FieldProps {
   readonly label: string;
@@ -58,7 +71,14 @@ export function Area({ label, value, onChange, rows = 3, hint, error, placeholde
   return (
     <TextField value={value} onChange={onChange} isInvalid={Boolean(error)} validationBehavior="aria">
       <Label>{label}</Label>
-      <TextArea ref={area} rows={rows} placeholder={placeholder} onKeyDown={onKeyDown} spellCheck={!isMono} className={`react-aria-TextArea${isMono ? ' mono' : ''}`} />
+      <TextArea
+        ref={area}
+        rows={rows}
+        placeholder={placeholder}
+        onKeyDown={onKeyDown}
+        spellCheck={!isMono}
+        className={`react-aria-TextArea${isMono ? ' mono' : ''}`}
+      />
       {hint && (
         <Text slot="description" className="hint">
           {hint}

@@ -20,7 +20,10 @@ interface Rows<Row> {
   readonly cursor: string | null | undefined;
 }
 
-type Change<Row> = { readonly kind: 'polled' | 'older'; readonly page: Page<Row> } | { readonly kind: 'show-fresh' } | { readonly kind: 'begin' };
+type Change<Row> =
+  | { readonly kind: 'polled' | 'older'; readonly page: Page<Row> }
+  | { readonly kind: 'show-fresh' }
+  | { readonly kind: 'begin' };
 
 const pollMs = 5_000;
 

@@ -72,7 +72,13 @@ export function blocksOf(text: string): string[] {
   for (const line of text.split('\n')) {
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
     if (mark !== undefined) fence = fence === null ? mark : line.trim().startsWith(fence) ? null : fence;
-    const startsAnew = fence === null && current.length > 0 && current.at(-1) === '' && /^\S/.test(line) && !/^(?:[-*+>|]|\d+[.)]|\[[^\]]+\]:)/.test(line) && mark === undefined;
+    const startsAnew =
+      fence === null &&
+      current.length > 0 &&
+      current.at(-1) === '' &&
+      /^\S/.test(line) &&
+      !/^(?:[-*+>|]|\d+[.)]|\[[^\]]+\]:)/.test(line) &&
+      mark === undefined;
     if (startsAnew) {
       blocks.push(current.join('\n'));
       current = [];

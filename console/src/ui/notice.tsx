@@ -7,7 +7,8 @@ import styles from './notice.module.css';
 /** What went wrong, in the server's words, with the id that finds it in the logs, and a way on if there is one. */
 export function Fault({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
   if (isUnreachable(error)) return <Notice tone="warn" text={t.faults.unreachable} onRetry={onRetry} />;
-  if (!(error instanceof ApiError)) return <Notice tone="bad" text={t.faults.ours(error instanceof Error ? error.message : String(error))} onRetry={onRetry} />;
+  if (!(error instanceof ApiError))
+    return <Notice tone="bad" text={t.faults.ours(error instanceof Error ? error.message : String(error))} onRetry={onRetry} />;
   return (
     <Notice
       tone="bad"
@@ -47,7 +48,11 @@ export function Notice({ tone, text, detail = [], correlationId, onRetry }: Noti
         <div className={styles.foot}>
           {onRetry && <Button onPress={onRetry}>{t.actions.retry}</Button>}
           {correlationId && (
-            <Button className="react-aria-Button quiet" onPress={() => void navigator.clipboard?.writeText(correlationId)} aria-label={t.faults.copyId(correlationId)}>
+            <Button
+              className="react-aria-Button quiet"
+              onPress={() => void navigator.clipboard?.writeText(correlationId)}
+              aria-label={t.faults.copyId(correlationId)}
+            >
               <code>{correlationId}</code>
             </Button>
           )}

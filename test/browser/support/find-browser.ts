@@ -15,7 +15,8 @@ export interface FoundBrowser {
 /** `CONSOLE_BROWSER`, else the packaged Chromium, else one in PATH; a text says why there is none. */
 export async function findBrowser(): Promise<FoundBrowser | string> {
   const named = process.env['CONSOLE_BROWSER'];
-  if (named !== undefined && named !== '') return existsSync(named) ? { executable: named, env: {} } : `CONSOLE_BROWSER names no file: ${named}`;
+  if (named !== undefined && named !== '')
+    return existsSync(named) ? { executable: named, env: {} } : `CONSOLE_BROWSER names no file: ${named}`;
   const packaged = await packagedChromium();
   if (packaged !== null) return packaged;
   const inPath = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'].flatMap(found).at(0);
@@ -69,5 +70,8 @@ async function inflate(from: string, to: string): Promise<void> {
 }
 
 function found(name: string): string[] {
-  return (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name)).filter(existsSync);
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .filter(existsSync);
 }
