@@ -162,7 +162,11 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
     const agent = await makeAgent(stack, []);
     const hostile =
       '**Hi** <script>alert(1)</script> [x](javascript:alert(1)) ![far](https://elsewhere.example/i.png) <img src=x onerror=alert(1)>';
-    const run = await startRun(stack, agent.id, scripted({ steps: [{ text: hostile }] }));
+    const run = await startRun(
+      stack,
+      agent.id,
+      `Say it. <script>${JSON.stringify({ steps: [{ text: hostile }] }).replaceAll('<', '\\u003c')}</script>`,
+    );
     const faults: string[] = [];
     const requested: string[] = [];
     for (const dark of [false, true]) {
@@ -184,6 +188,7 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
       for (const [path, sign] of [
         [`/runs/${run.id}`, 'Run of'],
         ['/approvals', 'Approvals'],
+        ['/playground', 'Playground'],
         ['/nowhere', 'Not found'],
       ] as const) {
         await tab.page.goto(home + path);

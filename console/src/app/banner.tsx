@@ -11,7 +11,7 @@ export function Banner() {
   if (!isAway || since === null) return null;
   const seconds = Math.max(0, Math.floor((now - since) / 1_000));
   return (
-    <div className={styles.banner} role="status">
+    <div className={styles.banner} data-banner="" role="status">
       {/* read out once, not every second */}
       <span aria-hidden="true">{t.faults.banner(seconds)}</span>
       <span className="hidden">{t.faults.unreachable}</span>

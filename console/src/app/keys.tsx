@@ -47,6 +47,7 @@ export function useGoKeys(workspaceId: string | undefined): void {
   useKeys({
     g: () => (begunAt.current = Date.now()),
     u: go((id) => void navigate({ to: '/w/$workspaceId/runs', params: { workspaceId: id } })),
+    p: go((id) => void navigate({ to: '/w/$workspaceId/playground', params: { workspaceId: id } })),
     i: go((id) => void navigate({ to: '/w/$workspaceId/approvals', params: { workspaceId: id } })),
   });
 }
@@ -54,6 +55,7 @@ export function useGoKeys(workspaceId: string | undefined): void {
 const everywhere: readonly (readonly [string, string])[] = [
   ['g u', t.keys.goRuns],
   ['g i', t.keys.goApprovals],
+  ['g p', t.keys.goPlayground],
   ['?', t.keys.help],
   ['Esc', t.keys.escape],
 ];

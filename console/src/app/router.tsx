@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, Outlet } from '@tanstack/react-router';
+import { parseConversation } from '../playground/conversation.ts';
 import { parseRunFilters } from '../runs/run-filters.ts';
 import { AcceptInvitation, ConfirmEmail, ForgotPassword, NewPassword } from './mail-pages.tsx';
 import { Gate } from './gate.tsx';
@@ -66,6 +67,13 @@ export const approvalsRoute = createRoute({
   component: lazyRouteComponent(() => import('../approvals/approvals-page.tsx'), 'ApprovalsPage'),
 });
 
+export const playgroundRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/playground',
+  validateSearch: parseConversation,
+  component: lazyRouteComponent(() => import('../playground/playground-page.tsx'), 'PlaygroundPage'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     forgot,
@@ -73,7 +81,7 @@ export const router = createRouter({
     first,
     confirm,
     invitation,
-    inside.addChildren([home, workspaceRoute.addChildren([workspaceHome, runsRoute, runRoute, approvalsRoute])]),
+    inside.addChildren([home, workspaceRoute.addChildren([workspaceHome, runsRoute, runRoute, approvalsRoute, playgroundRoute])]),
   ]),
   basepath: '/console',
   defaultErrorComponent: ViewFault,

@@ -126,6 +126,11 @@ function Navigation({ workspaceId, onChosen }: NavigationProps) {
                 <PendingCount workspaceId={workspaceId} />
               </Link>
             </li>
+            <li>
+              <Link to="/w/$workspaceId/playground" params={{ workspaceId }} onClick={onChosen}>
+                {t.nav.playground}
+              </Link>
+            </li>
           </ul>
         )}
       </nav>

@@ -17,7 +17,6 @@ export const t = {
     runs: 'Runs',
     approvals: 'Approvals',
     playground: 'Playground',
-    agents: 'Agents',
     reference: 'API reference',
     signOut: 'Sign out',
     account: 'your account',
@@ -30,7 +29,6 @@ export const t = {
     goRuns: 'go to runs',
     goApprovals: 'go to approvals',
     goPlayground: 'go to the playground',
-    goAgents: 'go to agents',
     next: 'next question',
     previous: 'previous question',
     approve: 'approve',
@@ -155,6 +153,7 @@ export const t = {
     created: 'Created',
     began: 'Began',
     ended: 'Ended',
+    runsFor: 'Runs for',
     id: 'Id',
     parent: 'Parent run',
     live: 'live',
@@ -226,9 +225,6 @@ export const t = {
     hint: 'Enter sends, Shift+Enter begins a line.',
     empty: 'Choose an agent and say something. The address of this page keeps the conversation.',
     noAgents: 'There is no active agent in this workspace.',
-  },
-  agents: {
-    title: 'Agents',
   },
   status: {
     queued: 'queued',

@@ -28,8 +28,14 @@ export function RunFacts({ run, workspaceId, usage }: RunFactsProps) {
           <Time at={run.created_at} />
         </Fact>
         {run.started_at !== null && (
-          <Fact title={t.run.ended}>
-            {run.finished_at === null ? '–' : <Time at={run.finished_at} />} (<Duration from={run.started_at} to={run.finished_at} />)
+          <Fact title={run.finished_at === null ? t.run.runsFor : t.run.ended}>
+            {run.finished_at === null ? (
+              <Duration from={run.started_at} to={null} />
+            ) : (
+              <>
+                <Time at={run.finished_at} /> (<Duration from={run.started_at} to={run.finished_at} />)
+              </>
+            )}
           </Fact>
         )}
         <Fact title={t.run.cost}>
