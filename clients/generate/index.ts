@@ -13,11 +13,11 @@ const root = join(import.meta.dirname, '../..');
 /** Where the generated files go; a test names a folder of its own to compare. */
 const target = process.argv[2] ?? join(root, 'clients/typescript/src/generated');
 
-const document = await printed();
-const operations = operationsOf(document);
-await writeFile(join(target, 'table.ts'), tableSource(document, operations));
+const prepared = await printed();
+const operations = operationsOf(prepared);
+await writeFile(join(target, 'table.ts'), tableSource(prepared, operations));
 await writeFile(join(target, 'calls.ts'), callsSource(operations));
-await writeTypes(document, join(target, 'types.ts'));
+await writeTypes(prepared, join(target, 'types.ts'));
 const formatted = ['table.ts', 'calls.ts', 'types.ts'].map((name) => join(target, name));
 await run(
   process.execPath,
@@ -28,10 +28,10 @@ await run(
 );
 
 /** Types of the components alone: the calls have their types from the table's emitter. */
-async function writeTypes({ document: { paths: _, ...rest } }: Prepared, path: string): Promise<void> {
+async function writeTypes({ document }: Prepared, path: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-generate-'));
   const source = join(folder, 'openapi.json');
-  await writeFile(source, JSON.stringify({ ...rest, paths: {} }));
+  await writeFile(source, JSON.stringify({ ...document, paths: {} }));
   const cli = join(import.meta.dirname, 'node_modules/openapi-typescript/bin/cli.js');
   const options = ['--default-non-nullable=false', '--root-types', '--root-types-no-schema-prefix', '--root-types-keep-casing'];
   await run(process.execPath, [cli, source, '-o', path, ...options]);

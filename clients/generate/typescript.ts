@@ -33,13 +33,17 @@ function rowOf(operation: Operation): string {
   return [operation.method, operation.path, letters + named].join(' ').trimEnd();
 }
 
+const imports = [
+  ['CallOptions, Pages, WithIfMatch', '../options.ts'],
+  ['RunStream, StreamOptions', '../run-stream.ts'],
+  ['Upload', '../upload.ts'],
+  ['components', './types.ts'],
+] as const;
+
 /** The type of every call: its arguments, and what it gives. */
 export function callsSource(operations: readonly Operation[]): string {
   return `${notice}
-import type { CallOptions, Pages, WithIfMatch } from '../options.ts';
-import type { RunStream, StreamOptions } from '../run-stream.ts';
-import type { Upload } from '../upload.ts';
-import type { components } from './types.ts';
+${imports.map(([names, path]) => `import type { ${names} } from '${path}';`).join('\n')}
 
 type Schemas = components['schemas'];
 

@@ -107,4 +107,7 @@ export const importRules: readonly ImportRule[] = [
   },
   { from: 'cli/', may: [''], packages: 'any' },
   { from: 'bench/', may: [''], packages: 'any' },
+  { from: 'clients/generate/', may: ['clients/generate/'], packages: { only: [] } },
+  { from: 'clients/typescript/src/', may: ['clients/typescript/src/'], packages: { only: [] } },
+  { from: 'examples/', may: ['examples/', 'clients/typescript/src/index.ts'], packages: { only: [] } },
 ];

@@ -1,6 +1,6 @@
 import { table } from './generated/table.ts';
 import type { CallOptions } from './options.ts';
-import { multipartOf, type Upload } from './upload.ts';
+import { multipartOf, type Body, type Upload } from './upload.ts';
 
 export type OperationId = keyof typeof table;
 
@@ -57,7 +57,7 @@ export interface Outgoing {
   readonly target: string;
   readonly headers: Record<string, string>;
   /** The body of one try. */
-  readonly body: (() => BodyInit) | null;
+  readonly body: (() => Body) | null;
   readonly isOneShot: boolean;
 }
 
@@ -148,5 +148,5 @@ function json(value: unknown, headers: Record<string, string>): Pick<Outgoing, '
 function whole(value: unknown, headers: Record<string, string>): Pick<Outgoing, 'body' | 'isOneShot'> {
   if (value === undefined) return { body: null, isOneShot: false };
   const isBytes = typeof value === 'string' || value instanceof Uint8Array || value instanceof ArrayBuffer || value instanceof Blob;
-  return isBytes ? { body: () => value as BodyInit, isOneShot: false } : json(value, headers); // one of the four
+  return isBytes ? { body: () => value as Body, isOneShot: false } : json(value, headers); // one of the four
 }

@@ -152,9 +152,10 @@ interface Piece {
 
 function afterPiece(part: RunPart, piece: Piece): RunPart {
   const { message_id: id, step } = piece;
-  const messages = part.messages.at(-1)?.id === id || part.messages.some((message) => message.id === id)
-    ? part.messages
-    : [...part.messages, { id, step, blocks: [], completed: null }];
+  const messages =
+    part.messages.at(-1)?.id === id || part.messages.some((message) => message.id === id)
+      ? part.messages
+      : [...part.messages, { id, step, blocks: [], completed: null }];
   return { ...part, messages: changed(messages, id, (message) => ({ ...message, blocks: blocksAfter(message.blocks, piece) })) };
 }
 
@@ -167,15 +168,31 @@ function blocksAfter(blocks: readonly DraftBlock[], { kind, index, offset, delta
 
 function afterMessage(part: RunPart, data: MessageCompletedData): RunPart {
   const { message_id: id, step } = data;
-  if (!part.messages.some((message) => message.id === id)) return { ...part, messages: [...part.messages, { id, step, blocks: [], completed: data }] };
-  const complete = (message: MessageState): MessageState => ({ ...message, blocks: message.blocks.filter(({ kind }) => kind === 'reasoning'), completed: data });
+  if (!part.messages.some((message) => message.id === id))
+    return { ...part, messages: [...part.messages, { id, step, blocks: [], completed: data }] };
+  const complete = (message: MessageState): MessageState => ({
+    ...message,
+    blocks: message.blocks.filter(({ kind }) => kind === 'reasoning'),
+    completed: data,
+  });
   return { ...part, messages: changed(part.messages, id, complete) };
 }
 
 function afterCall(part: RunPart, data: ToolCallData): RunPart {
   const { tool_call_id: id, message_id: messageId, slug, phase } = data;
   const known = part.calls.some((call) => call.id === id);
-  const fresh: CallState = { id, messageId, slug, phase, argsText: '', args: null, deadlineAt: null, progress: null, isClientOwned: data.client_owned, result: null };
+  const fresh: CallState = {
+    id,
+    messageId,
+    slug,
+    phase,
+    argsText: '',
+    args: null,
+    deadlineAt: null,
+    progress: null,
+    isClientOwned: data.client_owned,
+    result: null,
+  };
   const calls = known ? part.calls : [...part.calls, fresh];
   return {
     ...part,

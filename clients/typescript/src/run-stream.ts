@@ -2,7 +2,7 @@ import { ApiError, ConnectionError, isEnvelope } from './errors.ts';
 import type { Frame } from './generated/types.ts';
 import { operationOf, outgoing } from './operation.ts';
 import type { CallOptions } from './options.ts';
-import { RunWork, type Handlers } from './run-work.ts';
+import type { Handlers, RunWork } from './run-work.ts';
 import { EventParser } from './sse.ts';
 import { delay, jitter, LinkedAbort } from './timing.ts';
 import type { Transport } from './transport.ts';

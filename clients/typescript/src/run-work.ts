@@ -63,16 +63,12 @@ export class RunWork {
     this.#handlers = handlers;
     this.#begun = begun;
     this.#signal = signal;
-    this.#looks = {
-      calls: new Look(
-        () => this.#beginCalls(),
+    const look = (begin: () => Promise<void>) =>
+      new Look(
+        () => this.#looking(begin),
         (error) => this.#fail(error),
-      ),
-      questions: new Look(
-        () => this.#beginQuestions(),
-        (error) => this.#fail(error),
-      ),
-    };
+      );
+    this.#looks = { calls: look(() => this.#beginCalls()), questions: look(() => this.#beginQuestions()) };
   }
 
   /** @param after behind this frame the stream begins: what was announced before is looked for at once */
@@ -107,6 +103,13 @@ export class RunWork {
     if (this.#signal?.aborted || this.failure !== null) return;
     this.failure = error;
     this.#stream?.abort(error);
+  }
+
+  /** The stream lives while the deployment is away, and so does what it has announced. */
+  async #looking(begin: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stream ?? {};
+    if (signal) await persistently(signal, begin).catch((error: unknown) => signal.aborted || Promise.reject(error as Error));
+    else await begin();
   }
 
   async #beginCalls(): Promise<void> {

@@ -193,6 +193,7 @@ function applied(error: ApiError): ApiError {
 }
 
 function warn({ operationId, sunset, link }: DeprecationNotice): void {
+  // oxlint-disable-next-line no-console -- a library has no log of its own
   console.warn(
     `longhaul: ${operationId} has a deprecated part${sunset === null ? '' : `, which ends ${sunset}`}${link === null ? '' : `: ${link}`}`,
   );

@@ -1,6 +1,9 @@
 /** What can be uploaded. A string is the path of a file, under Node. Of a stream there is one try, since it can be read once. */
 export type Upload = Blob | Uint8Array | ArrayBuffer | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | string;
 
+/** What `fetch` sends. */
+export type Body = NonNullable<RequestInit['body']>;
+
 interface Part {
   readonly filename: string | undefined;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -9,7 +12,7 @@ interface Part {
 }
 
 /** The body of an upload as `multipart/form-data` (RFC 7578). No form of it holds a file or a stream in memory as a whole. */
-export function multipartOf(file: Upload, { filename, fields, headers }: Part): { body: () => BodyInit; isOneShot: boolean } {
+export function multipartOf(file: Upload, { filename, fields, headers }: Part): { body: () => Body; isOneShot: boolean } {
   const texts = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
   const blob = blobOf(file);
   if (blob === null) return streamed(file as ReadableStream<Uint8Array>, { filename, texts, headers }); // the two that are left can be iterated

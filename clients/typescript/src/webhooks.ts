@@ -59,7 +59,7 @@ function headerOf(headers: HeaderSource, name: string): string | undefined {
   return typeof found === 'string' ? found : found?.length === 1 ? found[0] : undefined;
 }
 
-function keyOf(secret: string): Promise<CryptoKey> {
+function keyOf(secret: string) {
   const bytes = base64(secret.replace(/^whsec_/, ''));
   if (bytes.length === 0) throw new WebhookVerificationError();
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
