@@ -12,6 +12,7 @@ export interface Calls {
   /** List runs: `GET /runs` */
   listRuns(
     args?: {
+      workspace_id?: string;
       agent_id?: string;
       status?: 'queued' | 'running' | 'waiting' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
       waiting_on?: 'approval' | 'input' | 'client_tool' | 'auth' | 'budget' | 'timer';
