@@ -2,7 +2,7 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, t
 import { createPoolMetrics } from '../db/postgres/pool-metrics.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import { isTracing } from '../ports/telemetry/spans.ts';
-import { serveConsole } from './console/console.ts';
+import { serveConsole } from './console/serve.ts';
 import { traceRequests } from './http/tracing.ts';
 import { recordRefusal, recordReply, recordRequests } from './http/access-log.ts';
 import { trustedProxies, type TrustedProxies } from './http/credentials/client-address.ts';

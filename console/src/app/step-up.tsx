@@ -5,7 +5,7 @@ import { Field } from '../ui/fields.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { useMe } from './access.ts';
 import { api } from './api.ts';
-import { session, type Tokens } from './session.ts';
+import { session } from './session.ts';
 import { stepUps } from './step-up-requests.ts';
 import { useStore } from './use-store.ts';
 
@@ -39,7 +39,7 @@ function StepUpForm() {
     setBusy(true);
     setError(null);
     try {
-      session.renewed((await api.verifyMfa({ method, code })) as Tokens); // TokenView
+      session.renewed(await api.verifyMfa({ method, code }));
       stepUps.settleAll(true);
     } catch (thrown) {
       setError(thrown);

@@ -79,7 +79,7 @@ async function overSocket(
   const token = await api
     .createStreamToken({ run_id: runId }, { signal })
     .catch((error: unknown) => (isCode(error, 'not_found') ? 'gone' : 'again'));
-  if (typeof token === 'string') return token as 'gone' | 'again';
+  if (typeof token === 'string') return token;
 
   return new Promise<Outcome>((resolve) => {
     const url = new URL(`/ws/runs/${runId}`, location.href);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { serveConsole } from '../../../api/console/console.ts';
+import { serveConsole } from '../../../api/console/serve.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
 
 let dir: string;
