@@ -1,3 +1,4 @@
+import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import { tokenFor } from '../support/tenant.ts';
@@ -139,6 +140,41 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
     await context.close();
   });
 
+  test('where upgrades are refused a run is followed all the same', async () => {
+    const agent = await makeAgent(stack, []);
+    const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 40, delay_ms: 60 }] }, 'Tell me a lot.'));
+    const context = await stage.context();
+    await context.addInitScript(refuseUpgrades);
+    const { page } = await signedIn(context);
+
+    await page.goto(`${home}/runs/${run.id}`);
+    await ended(page);
+
+    expect((await transcriptOf(page)).at(-1)).toContain('t39');
+    await context.close();
+  });
+
+  test('a second factor is asked for, a wrong code is told, the right one signs in', async () => {
+    const { member } = stack.tenant.users;
+    const enrolled = await stack.request('POST', '/auth/mfa/totp', { credential: member.token });
+    const { secret } = enrolled.body as { secret: string };
+    // The code of the step before: the one of this step is still to be used once.
+    const code = (stepsAhead: number) => generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + 30 * stepsAhead });
+    await stack.request('POST', '/auth/mfa/totp/confirm', { credential: member.token, body: { code: code(-1) } });
+    const context = await stage.context();
+    const { page } = await openTab(context, `${home}/runs`);
+    await signIn(page, member);
+
+    await page.getByLabel('Six-digit code').fill('000000');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Six-digit code').fill(code(0));
+    await page.keyboard.press('Enter');
+
+    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+    await context.close();
+  });
+
   test('a question is approved with keys alone, at 320 px, and its call runs once', async () => {
     const slug = `ask-${crypto.randomUUID().slice(0, 8)}`;
     const agent = await makeAgent(stack, [writeTool(slug, effects)], { approvals: { write: 'ask' } });
@@ -209,6 +245,19 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
     expect(new Set(requested)).toEqual(new Set([stack.url()]));
   });
 });
+
+/** What a proxy that knows no WebSocket does to a page. */
+function refuseUpgrades(): void {
+  Object.assign(globalThis, {
+    WebSocket: class extends EventTarget {
+      constructor() {
+        super();
+        setTimeout(() => this.dispatchEvent(new CloseEvent('close', { code: 1006 })), 10);
+      }
+      close(): void {}
+    },
+  });
+}
 
 async function ended(page: Page): Promise<void> {
   await page.locator('header [data-status="succeeded"]').waitFor();
