@@ -11,6 +11,7 @@ import { Fault, Notice } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';
 import { Countdown } from '../ui/time.tsx';
 import { CancelRun } from './cancel-run.tsx';
+import { RetryRun } from './retry-run.tsx';
 import { RunFacts } from './run-facts.tsx';
 import { isRunLive } from './run-filters.ts';
 import styles from './run.module.css';
@@ -66,6 +67,7 @@ function OneRun({ runId, workspaceId }: { readonly runId: string; readonly works
         )}
         <LinkState link={link} />
         {mayAct && isLive && <CancelRun runId={runId} isCancelling={status === 'cancelling'} />}
+        {mayAct && !isLive && run.data.parent_run_id === null && <RetryRun runId={runId} workspaceId={workspaceId} />}
       </header>
       <div className={styles.columns}>
         <div className={styles.main}>
