@@ -140,6 +140,26 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
     await context.close();
   });
 
+  test('the list changes in place: new runs wait, and one that the filters no longer let through leaves', async () => {
+    const agent = await makeAgent(stack, []);
+    const words = (delayMs: number) => scripted({ steps: [{ tokens: 60, delay_ms: delayMs }] }, 'Tell me a lot.');
+    await startRun(stack, agent.id, words(150));
+    const { context, page } = await signedIn();
+    await page.goto(`${home}/runs?agent_id=${agent.id}&status=running`);
+    const rows = page.getByRole('table').getByRole('link');
+    await rows.first().waitFor();
+
+    await startRun(stack, agent.id, words(400));
+    await page.getByRole('button', { name: '1 new' }).waitFor();
+    expect(await rows.count()).toBe(1);
+    await page.getByRole('button', { name: '1 new' }).press('Enter');
+    await until(async () => (await rows.count()) === 2);
+
+    await until(async () => (await rows.count()) < 2);
+    await page.getByText('Nothing matches these filters.').waitFor();
+    await context.close();
+  });
+
   test('where upgrades are refused a run is followed all the same', async () => {
     const agent = await makeAgent(stack, []);
     const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 40, delay_ms: 60 }] }, 'Tell me a lot.'));

@@ -27,7 +27,7 @@ type Change<Row> =
 
 const pollMs = 5_000;
 
-/** A list whose first page is read again and again while the tab is visible: known rows change in place, new ones wait. */
+/** A list, newest first by id, whose first page is read again and again while the tab is visible: known rows change in place, new ones wait. */
 export function useLiveList<Row extends { readonly id: string }>({ queryKey, fetchPage }: ListOptions<Row>) {
   const [rows, apply] = useReducer(reduceRows<Row>, { shown: [], fresh: [], cursor: undefined });
   const [older, setOlder] = useState<'idle' | 'busy' | { readonly error: unknown }>('idle');
@@ -78,7 +78,10 @@ export function reduceRows<Row extends { readonly id: string }>(rows: Rows<Row>,
       if (rows.cursor === undefined || rows.shown.length === 0) return { shown: items, fresh: [], cursor: next_cursor ?? null };
       const read = new Map(items.map((row) => [row.id, row]));
       const known = new Set(rows.shown.map(({ id }) => id));
-      return { ...rows, shown: rows.shown.map((row) => read.get(row.id) ?? row), fresh: items.filter(({ id }) => !known.has(id)) };
+      // A row that this page would hold and does not has left the list: it is gone, or the filters no longer let it through.
+      const end = next_cursor ? (items.at(-1)?.id ?? '') : '';
+      const shown = rows.shown.filter(({ id }) => read.has(id) || id < end).map((row) => read.get(row.id) ?? row);
+      return { ...rows, shown, fresh: items.filter(({ id }) => !known.has(id)) };
     }
     default:
       return change satisfies never;
