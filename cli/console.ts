@@ -16,7 +16,7 @@ export async function buildConsole(
   options: { readonly isInBackground?: boolean; readonly signal?: AbortSignal } = {},
 ): Promise<string> {
   const nice = options.isInBackground && process.platform !== 'win32' ? ['nice', '-n', '19'] : [];
-  const [file = '', ...args] = [...nice, process.execPath, builder, consoleDirOf(stateDir)];
+  const [file = process.execPath, ...args] = [...nice, process.execPath, builder, consoleDirOf(stateDir)];
   const child = spawn(file, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], signal: options.signal });
 
   return new Promise((resolve, reject) => {

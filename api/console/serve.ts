@@ -75,7 +75,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: BuiltFile)
   reply.headers({ vary: 'Accept-Encoding', etag: file.etag });
   if (request.headers['if-none-match']?.includes(file.etag)) return reply.code(304).send();
 
-  const { bytes, encoding } = encodedFor(String(request.headers['accept-encoding'] ?? ''), file);
+  const { bytes, encoding } = encodedFor(request.headers['accept-encoding']?.toString() ?? '', file);
   reply.headers({ 'content-type': file.contentType, 'content-length': bytes.length });
   if (encoding !== null) reply.header('content-encoding', encoding);
   return request.method === 'HEAD' ? reply.send() : reply.send(bytes);

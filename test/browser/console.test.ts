@@ -70,7 +70,9 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
     await page.reload();
     await page.getByRole('heading', { name: 'Runs' }).waitFor();
 
-    const stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+    const stored = await page.evaluate(() =>
+      JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie]),
+    );
     expect(stored).not.toMatch(/eyJ|lh_rt_/);
     expect((await context.cookies()).map(({ httpOnly, sameSite }) => [httpOnly, sameSite])).toEqual([[true, 'Strict']]);
     await context.close();

