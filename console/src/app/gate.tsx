@@ -1,12 +1,13 @@
 import { useSuspenseQueries } from '@tanstack/react-query';
-import { Suspense, type ReactNode } from 'react';
+import { lazy, Suspense, type ReactNode } from 'react';
 import { t } from '../messages/en.ts';
 import { Banner } from './banner.tsx';
 import { meQuery, workspacesQuery } from './queries.ts';
 import { session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
-import { StepUp } from './step-up.tsx';
 import { useStore } from './use-store.ts';
+
+const StepUp = lazy(() => import('./step-up.tsx').then(({ StepUp }) => ({ default: StepUp })));
 
 /** Shows what is inside to those who are signed in, and the sign-in to all others; the address stays, so it leads back. */
 export function Gate({ children }: { readonly children: ReactNode }) {

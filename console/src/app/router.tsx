@@ -1,10 +1,14 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Navigate, Outlet } from '@tanstack/react-router';
+import { lazy } from 'react';
 import { parseConversation } from '../playground/conversation.ts';
 import { parseRunFilters } from '../runs/run-filters.ts';
 import { AcceptInvitation, ConfirmEmail, ForgotPassword, NewPassword } from './mail-pages.tsx';
 import { Gate } from './gate.tsx';
 import { NotFound, ViewFault } from './not-found.tsx';
-import { Home, Shell } from './shell.tsx';
+
+// Those who are not signed in don't wait for what only others see.
+const Shell = lazy(() => import('./shell.tsx').then(({ Shell }) => ({ default: Shell })));
+const Home = lazyRouteComponent(() => import('./shell.tsx'), 'Home');
 
 const root = createRootRoute({
   component: Outlet,

@@ -3,7 +3,8 @@ import { useRef, useState } from 'react';
 import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { api } from '../app/api.ts';
 import { t } from '../messages/en.ts';
-import { Choice, Field } from '../ui/fields.tsx';
+import { Choice } from '../ui/choice.tsx';
+import { Field } from '../ui/fields.tsx';
 import { Fault } from '../ui/notice.tsx';
 
 /** Ends a run, with what it has done or without. */

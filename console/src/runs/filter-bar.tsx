@@ -2,7 +2,8 @@ import { useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
-import { Choice, Field } from '../ui/fields.tsx';
+import { Choice } from '../ui/choice.tsx';
+import { Field } from '../ui/fields.tsx';
 import { parseRunFilters, runStatuses, textFilters, waitingOns, type RunFilters } from './run-filters.ts';
 import styles from './runs.module.css';
 

@@ -3,7 +3,7 @@ import { useRef, useState } from 'react';
 import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { api } from '../app/api.ts';
 import { t } from '../messages/en.ts';
-import { Choice } from '../ui/fields.tsx';
+import { Choice } from '../ui/choice.tsx';
 import { Fault } from '../ui/notice.tsx';
 
 /** Does a run that has ended again, in place of what it did. */

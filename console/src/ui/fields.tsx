@@ -1,18 +1,5 @@
 import { useEffect, useRef, type ReactNode } from 'react';
-import {
-  FieldError,
-  Input,
-  Label,
-  ListBox,
-  ListBoxItem,
-  Popover,
-  Button,
-  Select,
-  SelectValue,
-  Text,
-  TextArea,
-  TextField,
-} from 'react-aria-components';
+import { FieldError, Input, Label, Text, TextArea, TextField } from 'react-aria-components';
 
 export interface FieldProps {
   readonly label: string;
@@ -86,29 +73,5 @@ export function Area({ label, value, onChange, rows = 3, hint, error, placeholde
       )}
       <FieldError>{error}</FieldError>
     </TextField>
-  );
-}
-
-export interface ChoiceProps<T extends string> {
-  readonly label: string;
-  readonly value: T;
-  readonly options: readonly { readonly id: T; readonly label: string }[];
-  readonly onChange: (value: T) => void;
-}
-
-/** One of a few. */
-export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
-  return (
-    <Select value={value} onChange={(key) => onChange(key as T)}>
-      {/* the keys are those of the options */}
-      <Label>{label}</Label>
-      <Button>
-        <SelectValue />
-        <span aria-hidden="true">▾</span>
-      </Button>
-      <Popover>
-        <ListBox items={options}>{(option) => <ListBoxItem id={option.id}>{option.label}</ListBoxItem>}</ListBox>
-      </Popover>
-    </Select>
   );
 }
