@@ -157,7 +157,7 @@ test('a refresh by cookie without one, with an unknown one or with two different
   expectCookie(await refresh(`theme=dark; ${cookieOf(login)}; ${cookieOf(login)}`));
 });
 
-const foreignOrigins = [
+const foreignOrigins: readonly Readonly<Record<string, string>>[] = [
   { 'sec-fetch-site': 'cross-site' },
   { 'sec-fetch-site': 'same-site' },
   { 'sec-fetch-site': 'none' },
