@@ -2,6 +2,7 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, t
 import { createPoolMetrics } from '../db/postgres/pool-metrics.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import { isTracing } from '../ports/telemetry/spans.ts';
+import { serveConsole } from './console/serve.ts';
 import { traceRequests } from './http/tracing.ts';
 import { recordRefusal, recordReply, recordRequests } from './http/access-log.ts';
 import { trustedProxies, type TrustedProxies } from './http/credentials/client-address.ts';
@@ -53,6 +54,7 @@ export async function buildApp(given: Deps, options: AppOptions = {}): Promise<F
   recordRequests(app, deps);
   options.extend?.(app, deps);
   mount(app, deps, areas, (operation) => deprecationHeaders(deprecations, operation, deps.env.publicUrl));
+  if (deps.env.consoleDir !== null) serveConsole(app, { publicUrl: deps.env.publicUrl, dir: deps.env.consoleDir });
   // After the routes, because its plugin wraps every handler that is registered after it.
   await registerWebsocket(app, deps);
   await app.ready();

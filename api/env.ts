@@ -39,6 +39,8 @@ const ApiVariables = Type.Object({
     maxItems: 10,
     description: 'at most 10 addresses of name servers, ADDRESS or ADDRESS:PORT, comma-separated',
   }),
+  CONSOLE: Type.Enum(['on', 'off'], { default: 'on' }),
+  CONSOLE_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   DRAIN_SECONDS: Type.Integer({ default: 5, minimum: 0, maximum: 8 }),
   STREAMS_PER_PRINCIPAL: Type.Integer({ default: 50, minimum: 1, maximum: 100_000 }),
   STREAMS_PER_PROCESS: Type.Integer({ default: 10_000, minimum: 1, maximum: 1_000_000 }),
@@ -60,6 +62,8 @@ export interface ApiEnv extends CommonSettings {
   readonly quotas: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
   /** Name servers that are asked for the keys of signed mails; none: those of the system. */
   readonly mailDnsServers: readonly string[];
+  /** Folder of the built console, or of several builds; null: none is served. */
+  readonly consoleDir: string | null;
   /** How long the listener stays open after SIGTERM, so that probes see 503 first. */
   readonly drainSeconds: number;
   /** Most open streams of one principal, and of the process. */
@@ -96,6 +100,7 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
     corsOrigins: values.CORS_ORIGINS,
     quotas,
     mailDnsServers: values.MAIL_DNS_SERVERS,
+    consoleDir: values.CONSOLE === 'on' ? (values.CONSOLE_DIR ?? null) : null,
     drainSeconds: values.DRAIN_SECONDS,
     streams: { perPrincipal: values.STREAMS_PER_PRINCIPAL, perProcess: values.STREAMS_PER_PROCESS },
     oauth: {

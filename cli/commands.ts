@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { packageVersion } from '../ports/config/package-version.ts';
 import { ensureAccess, readAccess } from './access.ts';
 import { auditVerify } from './audit.ts';
+import { buildConsole } from './console.ts';
 import { runDemo } from './demo.ts';
 import { environmentLines, prepareDeployment, type Deployment } from './deployment.ts';
 import { completed, stateDirOf, type CliEnv } from './env.ts';
@@ -40,6 +41,7 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
                     [--baseline EVALUATION] [--repetitions N] [--junit FILE]
                          evaluates an agent over HTTP, at LONGHAUL_URL with LONGHAUL_SERVICE_KEY, else at the running deployment;
                          exit 1 below P or worse than the baseline, 2 when it could not be judged; Ctrl-C cancels it
+  longhaul console build builds the browser console of these sources, unless that is done; up does so by itself
   longhaul env           prints deployment.json of the state folder as NAME=value lines: the environment of all processes
   longhaul users reset-mfa --email ADDRESS
                          takes the second factor of somebody who has lost it away, and ends every session
@@ -138,6 +140,9 @@ async function dispatch(args: readonly string[], { env, log, logFault }: Termina
       if (code === 2) process.exitCode = code;
       return code === 0;
     }
+    case 'console':
+      refuseOther(positionals, 'build');
+      return log(`Built: ${await buildConsole(stateDirOf(env))}`);
     case 'env':
       return environmentLines(stateDirOf(env)).forEach(log);
     case 'users':

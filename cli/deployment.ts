@@ -49,6 +49,7 @@ const handedOn = [
   'OAUTH_DYNAMIC_REGISTRATION',
   'OAUTH_CLIENT_DOCUMENTS',
   'OAUTH_CONSENT_URL',
+  'CONSOLE',
   'EGRESS_ALLOW_HTTP',
   'CODE_EXEC',
   'RATE_LIMITS',
@@ -143,6 +144,9 @@ export async function prepareDeployment(
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
   if (!variables['STORAGE_S3_BUCKET']) variables['STORAGE_DIR'] = resolve(env['STORAGE_DIR'] || state.path('attachments'));
   variables['REVIEW_MIRROR_DIR'] = resolve(env['REVIEW_MIRROR_DIR'] || state.path('review-mirrors'));
+  // The console has the pages that the links of mails lead to.
+  if (env['CONSOLE'] !== 'off') variables['MAIL_LINK_URL'] ??= `${publicUrl}/console`;
+  variables['CONSOLE_DIR'] = resolve(env['CONSOLE_DIR'] || state.path('console'));
   variables['AUDIT_ANCHOR_FILE'] = resolve(env['AUDIT_ANCHOR_FILE'] || state.path('audit-anchors.jsonl'));
   const modelDir = await modelFiles({ wheelsDir: state.path('wheels'), env, log });
   if (modelDir !== null) variables['EMBEDDING_MODEL_DIR'] = resolve(modelDir);

@@ -19,7 +19,11 @@ const neededNode = [22, 18];
  */
 export async function prepare(root, { needsDevelopment = false } = {}) {
   const isReady = () => isFresh(root) || (!needsDevelopment && isFresh(root, { isLean: true }));
-  if (!isReady()) await withInstallLock(root, () => isReady() || install(root));
+  const folder = join(root, '.longhaul');
+  if (!isReady()) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    await withLock(join(folder, 'install.lock'), () => isReady() || install(root));
+  }
   checkNode(root);
 }
 
@@ -134,12 +138,12 @@ function versionOf(node) {
   return status === 0 ? stdout.trim().replace(/^v/, '') : null;
 }
 
-/** Two concurrent `npm ci` delete each other's files, so the second waits for the first. */
-async function withInstallLock(root, work) {
-  const folder = join(root, '.longhaul');
-  const lock = join(folder, 'install.lock');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-
+/**
+ * Does work that must not be done twice at once (two concurrent `npm ci` delete each other's files): the second waits for the first.
+ * @param {string} lock file that exists meanwhile
+ * @param {() => unknown} work
+ */
+export async function withLock(lock, work) {
   while (!takeLock(lock)) await sleep(300);
   try {
     await work();
@@ -188,7 +192,10 @@ function readOrNull(file) {
 const isMain = process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url);
 if (isMain) {
   const needsDevelopment = process.argv.includes('--development');
-  await prepare(dirname(dirname(fileURLToPath(import.meta.url))), { needsDevelopment }).catch((error) => {
+  // Another folder with a lock of its own may be named: those of the console's tests, say.
+  const [named = ''] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+  const root = join(dirname(dirname(fileURLToPath(import.meta.url))), named);
+  await prepare(root, { needsDevelopment }).catch((error) => {
     console.error(error.message);
     process.exitCode = 1;
   });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ensureBundle } from '../workers/build-bundle.ts';
+import { buildConsole, consoleDirOf } from './console.ts';
 import { ensureAccess, readAccess } from './access.ts';
 import type { BootstrapAccess } from './bootstrap.ts';
 import { withDatabases } from './databases.ts';
@@ -55,12 +56,28 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
         (error: unknown) => log(`The first run could not be shown: ${error instanceof Error ? error.message : String(error)}`),
       );
     }
-    describe(access, { modelId, stateDir, mailDir: deployment.mailDir, log });
-    await supervisor.stopped.finally(() => unwatch?.());
+    const consoleDir = env['CONSOLE'] === 'off' ? null : deployment.variables['CONSOLE_DIR'];
+    describe(access, { modelId, stateDir, mailDir: deployment.mailDir, hasConsole: consoleDir !== null, log });
+    // Only now: neither the API nor the first run waits for it.
+    const building = new AbortController();
+    if (consoleDir === consoleDirOf(stateDir)) void buildInBackground(stateDir, building.signal, log);
+    await supervisor.stopped.finally(() => {
+      building.abort();
+      unwatch?.();
+    });
   } catch (error) {
     if (!(error instanceof StateBusyError)) throw error;
     describeRunning(error, stateDir, log);
   }
+}
+
+/** A deployment works without its console. */
+async function buildInBackground(stateDir: string, signal: AbortSignal, log: (line: string) => void): Promise<void> {
+  await buildConsole(stateDir, { isInBackground: true, signal }).catch((error: unknown) => {
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    if (!signal.aborted)
+      log(`The console is not there, since it could not be built: ${reason} \`npx longhaul console build\` tries again.`);
+  });
 }
 
 /** Stores the shipped prices and exchange rates if there are none yet. A deployment works without them, but its calls have no cost. */
@@ -116,15 +133,16 @@ interface DescribeOptions {
   readonly modelId: string;
   readonly stateDir: string;
   readonly mailDir: string | null;
+  readonly hasConsole: boolean;
   readonly log: (line: string) => void;
 }
 
-function describe(access: BootstrapAccess, { modelId, stateDir, mailDir, log }: DescribeOptions): void {
+function describe(access: BootstrapAccess, { modelId, stateDir, mailDir, hasConsole, log }: DescribeOptions): void {
   const { base_url: url, service_key: key, agent_id: agent } = access;
   log(`
 Longhaul is up.
 
-  API          ${url}
+  ${hasConsole ? `Console      ${url}/console\n  ` : ''}API          ${url}
   Reference    ${url}/redoc
   Owner        ${access.email}  ${access.password}
   Operator     ${access.operator_email}  ${access.operator_password}

@@ -1,0 +1,32 @@
+import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { ApiError } from '@longhaul/client';
+import { api } from './api.ts';
+import { isUnreachable } from './problem.ts';
+import { session } from './session.ts';
+
+/** What the console knows of the server, kept with its age while the server is away. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      retry: (count, error) => isUnreachable(error) || (error instanceof ApiError && error.retryable && count < 20),
+      retryDelay: (count, error) => {
+        const told = error instanceof ApiError ? error.retryAfterSeconds : null;
+        return told ? told * 1_000 : Math.min(30_000, 1_000 * 2 ** count) * (0.75 + Math.random() / 2);
+      },
+      // Ours says whether the API answers; the browser's says whether there is a network.
+      networkMode: 'always',
+      refetchOnWindowFocus: true,
+    },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+session.onLeave(() => queryClient.clear());
+
+export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => api.getMe({}, { signal }), staleTime: 30_000 });
+export const workspacesQuery = queryOptions({
+  queryKey: ['workspaces'],
+  queryFn: ({ signal }) => api.listWorkspaces({ limit: 200 }, { signal }),
+  staleTime: 60_000,
+});

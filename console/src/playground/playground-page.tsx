@@ -1,0 +1,216 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
+import { Button, Form } from 'react-aria-components';
+import { useMay } from '../app/access.ts';
+import { api } from '../app/api.ts';
+import { useTitle } from '../app/card-page.tsx';
+import { playgroundRoute } from '../app/router.tsx';
+import { t } from '../messages/en.ts';
+import { isRunLive } from '../runs/run-filters.ts';
+import { Transcript } from '../runs/transcript.tsx';
+import { useTimeline } from '../runs/use-timeline.ts';
+import { useDraft } from '../ui/draft.ts';
+import { Choice } from '../ui/choice.tsx';
+import { Area } from '../ui/fields.tsx';
+import { Fault } from '../ui/notice.tsx';
+import { Status } from '../ui/status.tsx';
+import { parseConversation, type Conversation } from './conversation.ts';
+import styles from './playground.module.css';
+
+const pollMs = 5_000;
+const turnsShown = 10;
+
+/** A conversation with an agent. */
+export function PlaygroundPage() {
+  useTitle(t.playground.title);
+  const { workspaceId } = playgroundRoute.useParams();
+  const conversation = playgroundRoute.useSearch();
+  const navigate = useNavigate();
+  const agents = useQuery({
+    queryKey: ['agents', 'active'],
+    queryFn: ({ signal }) => api.listAgents({ is_active: true, limit: 200 }, { signal }),
+    staleTime: 60_000,
+  });
+  const usable = (agents.data?.items ?? []).filter(
+    ({ active_revision_id, workspace_id }) => active_revision_id !== null && (workspace_id === null || workspace_id === workspaceId),
+  );
+  const agentId = conversation.agent ?? usable[0]?.id ?? '';
+  const personas = useQuery({
+    queryKey: ['personas', agentId],
+    queryFn: ({ signal }) => api.listPersonas({ agent_id: agentId, limit: 200 }, { signal }),
+    enabled: agentId !== '',
+    staleTime: 60_000,
+  });
+  const go = (search: Conversation) => navigate({ to: '/w/$workspaceId/playground', params: { workspaceId }, search, replace: true });
+  const choices = (personas.data?.items ?? []).filter(({ is_active }) => is_active);
+
+  return (
+    <div className={styles.page}>
+      <div className={styles.top}>
+        <h1>{t.playground.title}</h1>
+        {conversation.session !== undefined && (
+          <Button onPress={() => void go({ agent: agentId, ...(conversation.persona && { persona: conversation.persona }) })}>
+            {t.playground.fresh}
+          </Button>
+        )}
+      </div>
+      {agents.error !== null && <Fault error={agents.error} onRetry={() => void agents.refetch()} />}
+      {agents.data !== undefined && usable.length === 0 && <p className="hint">{t.playground.noAgents}</p>}
+      {usable.length > 0 && (
+        <div className={styles.choices}>
+          <Choice
+            label={t.playground.agent}
+            value={agentId}
+            options={usable.map(({ id, name }) => ({ id, label: name }))}
+            onChange={(agent) => void go({ agent })}
+          />
+          {choices.length > 0 && (
+            <Choice
+              label={t.playground.persona}
+              value={conversation.persona ?? ''}
+              options={[{ id: '', label: t.playground.noPersona }, ...choices.map(({ slug, name }) => ({ id: slug, label: name }))]}
+              onChange={(persona) => void go(parseConversation({ ...conversation, persona }))}
+            />
+          )}
+        </div>
+      )}
+      {agentId !== '' && (
+        <Talk
+          key={`${agentId} ${conversation.session}`}
+          workspaceId={workspaceId}
+          conversation={{ ...conversation, agent: agentId }}
+          onBegun={(session) => go({ ...conversation, agent: agentId, session })}
+        />
+      )}
+    </div>
+  );
+}
+
+interface TalkProps {
+  readonly workspaceId: string;
+  readonly conversation: Conversation & { readonly agent: string };
+  /** The first message names the conversation. */
+  readonly onBegun: (session: string) => Promise<void>;
+}
+
+function Talk({ workspaceId, conversation, onBegun }: TalkProps) {
+  const { agent, session } = conversation;
+  const mayStart = useMay('member');
+  const runs = useQuery({
+    queryKey: ['playground', agent, session],
+    queryFn: ({ signal }) =>
+      api.listRuns({ agent_id: agent, session_key: session, workspace_id: workspaceId, limit: turnsShown }, { signal }),
+    enabled: session !== undefined,
+    refetchInterval: pollMs,
+  });
+  const turns = (runs.data?.items ?? []).toReversed();
+  const live = turns.find(({ status }) => isRunLive(status));
+  return (
+    <>
+      {session === undefined && <p className="hint">{t.playground.empty}</p>}
+      {runs.error !== null && <Fault error={runs.error} onRetry={() => void runs.refetch()} />}
+      {turns.map(({ id }) => (
+        <Turn key={id} runId={id} workspaceId={workspaceId} />
+      ))}
+      {mayStart && <Say workspaceId={workspaceId} conversation={conversation} liveRunId={live?.id ?? null} onBegun={onBegun} />}
+    </>
+  );
+}
+
+function Turn({ runId, workspaceId }: { readonly runId: string; readonly workspaceId: string }) {
+  const { timeline, link } = useTimeline(runId);
+  return (
+    <section className={styles.turn} aria-label={t.runs.title}>
+      <Transcript timeline={timeline} runId={runId} workspaceId={workspaceId} isLoading={link === 'connecting'} />
+      <p className={styles.foot}>
+        {timeline.status !== null && <Status status={timeline.status} />}
+        <Link to="/w/$workspaceId/runs/$runId" params={{ workspaceId, runId }}>
+          {t.approvals.openRun}
+        </Link>
+      </p>
+    </section>
+  );
+}
+
+interface SayProps extends TalkProps {
+  readonly liveRunId: string | null;
+}
+
+function Say({ workspaceId, conversation, liveRunId, onBegun }: SayProps) {
+  const { agent, persona, session } = conversation;
+  const queries = useQueryClient();
+  const [text, setText] = useDraft(`playground:${agent}:${session ?? ''}`);
+  const [onBusy, setOnBusy] = useState<'enqueue' | 'steer'>('enqueue');
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const intent = useRef<{ readonly text: string; readonly key: string; readonly session: string } | null>(null);
+
+  const send = async () => {
+    if (text.trim() === '' || isBusy) return;
+    // The same press again, after a lost answer, is the same message of the same conversation.
+    if (intent.current?.text !== text)
+      intent.current = { text, key: crypto.randomUUID(), session: session ?? `console-${crypto.randomUUID()}` };
+    const { key, session: named } = intent.current;
+    setBusy(true);
+    setError(null);
+    try {
+      await api.createRun(
+        {
+          workspace_id: workspaceId,
+          agent_id: agent,
+          session_key: named,
+          input: { text },
+          on_busy: onBusy,
+          ...(persona && { persona_slug: persona }),
+        },
+        { idempotencyKey: key },
+      );
+      intent.current = null;
+      setText('');
+      if (session === undefined) await onBegun(named);
+      await queries.invalidateQueries({ queryKey: ['playground'] });
+    } catch (thrown) {
+      setError(thrown);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const stop = async () => {
+    if (liveRunId === null) return;
+    await api.cancelRun({ run_id: liveRunId, policy: 'interrupt' }).catch(setError);
+    await queries.invalidateQueries({ queryKey: ['playground'] });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void send();
+  };
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    void send();
+  };
+  return (
+    <Form className={styles.say} onSubmit={onSubmit}>
+      {error !== null && <Fault error={error} />}
+      <Area label={t.playground.input} hint={t.playground.hint} rows={3} value={text} onChange={setText} onKeyDown={onKeyDown} />
+      <div className="actions">
+        <Button type="submit" className="react-aria-Button primary" isPending={isBusy} isDisabled={text.trim() === ''}>
+          {t.playground.send}
+        </Button>
+        {liveRunId !== null && <Button onPress={() => void stop()}>{t.playground.stop}</Button>}
+      </div>
+      {liveRunId !== null && (
+        <Choice
+          label={t.playground.busy}
+          value={onBusy}
+          onChange={setOnBusy}
+          options={[
+            { id: 'enqueue', label: t.playground.queue },
+            { id: 'steer', label: t.playground.steer },
+          ]}
+        />
+      )}
+    </Form>
+  );
+}

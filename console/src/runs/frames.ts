@@ -1,0 +1,5 @@
+import type { components } from '@longhaul/client';
+
+export type Views = components['schemas'];
+/** One frame of a run's stream. */
+export type Frame = Views['Frame'];
