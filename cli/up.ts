@@ -36,14 +36,14 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
   try {
     await checkReachable(env, ['DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS']);
     // The first time it takes seconds, in which services are mostly awaited.
-    const building = Promise.all([ensureBundle(), isWatching || ensureProcesses()]);
-    building.catch(() => undefined); // told where it is awaited
+    const bundled = Promise.all([ensureBundle(), isWatching || ensureProcesses()]);
+    bundled.catch(() => undefined); // told where it is awaited
     const services = await startServices({ stateDir, env, log });
     const deployment = await prepareDeployment(services, env, { startsProcesses: true, log }).catch(async (error: unknown) => {
       await services.stop();
       throw error;
     });
-    await building;
+    await bundled;
     const { access, modelId } = await ensureAccess(services.state, deployment);
     await fillCatalogs(deployment, log);
     const compileCache = env['NODE_COMPILE_CACHE'] || services.state.path('compile-cache');
