@@ -15,7 +15,7 @@ export interface Prepared {
 
 /**
  * Makes the served document fit for types. Clients validate nothing, and must live with what later releases add to a reply. So what a reply may hold
- * is open (`additionalProperties: false` is taken off), and values marked `x-extensible-enum` are any string. Examples and rules between fields are left out. Bodies of requests stay closed: there a wrong name
+ * is open (`additionalProperties: false` is taken off), and values marked `x-extensible-enum` are any string. Examples are left out. Bodies of requests stay closed: there a wrong name
  * is a mistake of the caller. The stream protocol's frames become components (`RunStartedData`, … and `Frame`), since the document calls a stream a text.
  *
  * @param served what `GET /openapi.json` serves, operator operations included
@@ -34,8 +34,6 @@ export function prepare(served: Node, protocol: Node): Prepared {
     delete node['x-codeSamples'];
     delete node['example'];
     delete node['examples'];
-    // Beside fields these are rules between them ("at least one of"), which the server enforces; as types they would be unions of fragments.
-    if ('properties' in node) for (const rule of ['oneOf', 'anyOf', 'allOf', 'not']) delete node[rule];
     const known = node['x-extensible-enum'];
     if (!Array.isArray(known)) return;
     delete node['enum'];

@@ -1,7 +1,7 @@
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
-import { tokenFor } from '../support/tenant.ts';
+import { testPassword } from '../support/tenant.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startOwnStack, type Stack } from '../support/stack.ts';
@@ -98,9 +98,11 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
     const second = await openTab(context, `${home}/approvals`);
     await second.page.getByRole('heading', { name: 'Approvals' }).waitFor();
     const { admin } = stack.tenant.users;
-    const elsewhere = await tokenFor(stack.db, stack.keys, admin);
+    const credentials = { email: admin.email, password: testPassword };
+    const elsewhere: { body: { access_token: string } } = await stack.request('POST', '/auth/login', { body: credentials });
 
-    await stack.request('POST', '/sessions/revoke-others', { credential: elsewhere.token });
+    const revoked = await stack.request('POST', '/sessions/revoke-others', { credential: elsewhere.body.access_token });
+    expect(revoked.status).toBe(200);
     for (const one of [page, second.page]) await one.getByText('Your session was ended on another device').waitFor();
     await second.page.getByLabel('Email address').focus();
     await signIn(second.page, admin);

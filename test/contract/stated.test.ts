@@ -50,7 +50,16 @@ const bodies: readonly (readonly [
 
 const document = openApiDocument(areas, { publicUrl: 'https://longhaul.test', audience: 'all' });
 const ajv = new Ajv2020({ strict: false, validateSchema: false, formats: { ...formats, int32: true, int64: true, binary: true } });
-ajv.addSchema({ $id: 'document', ...document });
+ajv.addSchema({ $id: 'document', ...constrained(document) });
+
+/** The document with its rules between fields (`x-constraints`) as a validator reads them. */
+function constrained<T>(at: T): T {
+  if (typeof at !== 'object' || at === null) return at;
+  if (Array.isArray(at)) return at.map(constrained) as T; // as it was, but for the rules
+  const { 'x-constraints': rules, ...rest } = at as Record<string, unknown>; // an object of a JSON document
+  const entries = Object.entries({ ...rest, ...(rules as object | undefined) });
+  return Object.fromEntries(entries.map(([key, child]) => [key, constrained(child)])) as T; // as it was, but for the rules
+}
 
 let api: TestApi;
 let tenant: TestTenant;

@@ -69,6 +69,19 @@ findings = {}
 
 
 @schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """Puts the rules between fields where Schemathesis reads them."""
+    waiting = [raw_schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            node.update(node.pop("x-constraints", {}))
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+
+
+@schemathesis.hook
 def filter_case(context, case):
     """Of what a schema suggests of one kind (each bound of each field …), takes the first, second, fourth, eighth … of an operation; a short run the first."""
     meta = case.meta

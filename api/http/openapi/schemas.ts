@@ -38,7 +38,7 @@ export function createCollector(): SchemaCollector {
 
   const rewrite = ({ 'x-stated': stated, ...schema }: Json, location: string): Json => {
     const made = Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value, location)]));
-    return withMapping({ ...bounded(made), ...asObject(stated) }, known);
+    return withMapping({ ...bounded(made), ...statedKeywords(asObject(stated)) }, known);
   };
 
   const rewriteKeyword = (keyword: string, value: unknown, location: string): unknown => {
@@ -150,4 +150,15 @@ function asObject(value: unknown): Json {
 
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Rules between fields, which would be read as forms of the whole: by people in its page, and by generators of types. */
+const combinations = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'if', 'then', 'else']);
+
+/** A stated rule in the document: bounds of a value beside its other keywords, rules between fields as the extension `x-constraints`, in JSON Schema. */
+function statedKeywords(stated: Json): Json {
+  const [rules, bounds] = [true, false].map((isRule) =>
+    Object.fromEntries(Object.entries(stated).filter(([keyword]) => combinations.has(keyword) === isRule)),
+  ) as [Json, Json]; // one for each
+  return Object.keys(rules).length === 0 ? bounds : { ...bounds, 'x-constraints': rules };
 }

@@ -3716,7 +3716,7 @@ export interface components {
        * @constant
        */
       status?: 422;
-    };
+    } & components['schemas']['ErrorEnvelope'];
     /** @description The state of one process */
     HealthView: {
       /**
