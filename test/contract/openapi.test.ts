@@ -263,13 +263,13 @@ function boundFaults(schema: Json): string[] {
   ].filter((fault) => fault !== false);
 }
 
-/** Every schema of the document with its place; examples, defaults and the like hold values, no schemas. */
+/** Every schema of the document with its place; examples, defaults and the like hold values, and rules between fields hold parts of schemas. */
 function* schemasIn(node: unknown, pointer: string): Generator<[string, Json]> {
   if (Array.isArray(node)) for (const [index, item] of node.entries()) yield* schemasIn(item, `${pointer}/${index}`);
   if (typeof node !== 'object' || node === null || Array.isArray(node)) return;
   yield [pointer, { ...node }];
   for (const [key, child] of Object.entries(node))
-    if (!['example', 'examples', 'default', 'enum', 'const'].includes(key) || pointer.endsWith('/properties'))
+    if (!['example', 'examples', 'default', 'enum', 'const', 'x-constraints'].includes(key) || pointer.endsWith('/properties'))
       yield* schemasIn(child, `${pointer}/${key}`);
 }
 

@@ -144,7 +144,7 @@ function* fieldsOf(node: unknown): Generator<Field> {
 }
 
 /** What holds values or code, and no schemas; `not` says only what may not be. */
-const valueKeys = new Set(['example', 'examples', 'default', 'enum', 'const', 'not', 'x-codeSamples', 'mapping']);
+const valueKeys = new Set(['example', 'examples', 'default', 'enum', 'const', 'not', 'x-codeSamples', 'x-constraints', 'mapping']);
 const idle = new Set(
   'the a an of id ids it its is are in to for whether number instant seconds milliseconds bytes which when what row by and or'.split(' '),
 );

@@ -38,6 +38,8 @@ meant = {
     ("backfillSchedule", "maximum"): "how many instants lie in the range",
     ("updateAlert", "maximum"): "compared with the clock",
     ("createRun", "maximum"): "compared with the clock",
+    ("createRun", "required"): "only an organization's caller must name the workspace",
+    ("createSchedule", "cron"): "five fields, each of its own form",
     ("retryRun", "required"): "input goes with fork_at_message_id",
     ("createEvaluation", "required"): "only an organization's caller must name the workspace",
     ("createWebhookEndpoint", "const"): "fields that exclude each other",

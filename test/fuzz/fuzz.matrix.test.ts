@@ -3,7 +3,7 @@ import { openStage, type Stage } from '../access/stage.ts';
 import { credentialNames } from './credentials.ts';
 import { play } from './play.ts';
 
-// CI plays a few requests an operation with one credential; `npm run test:fuzz` plays all (CONTRIBUTING.md).
+// `npm run test:fuzz` plays it (CONTRIBUTING.md); without FUZZ_WHOLE a few requests an operation, with one credential.
 const isWhole = process.env['FUZZ_WHOLE'] === '1';
 const chosen = process.env['FUZZ_CREDENTIAL'];
 const seed = Number(process.env['FUZZ_SEED'] ?? 1);
