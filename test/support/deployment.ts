@@ -145,6 +145,8 @@ export async function withTenant(deployment: Deployment, egressPorts: readonly n
         method,
         headers: {
           authorization: `Bearer ${credential ?? tenant.serviceKey.plaintext}`,
+          // The process at the other end of an older connection may have been killed.
+          connection: 'close',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },

@@ -137,7 +137,9 @@ export class Transport {
     if (tried.isUncertain && isRefused && error.code === 'precondition_failed') throw applied(error);
 
     tried.isUncertain ||= !isRefused || error.status >= 500;
-    const waitMs = waitAfter(error, tried.count);
+    // The first try may still hold the key, or its killed process: the reply is to come, so no try has failed.
+    if (isRefused && error.code === 'idempotency_in_progress') tried.count -= 1;
+    const waitMs = waitAfter(error, Math.max(1, tried.count));
     const isOver = tried.count >= sending.tries || performance.now() + waitMs > sending.deadlineAt;
     if (isOver || !mayRepeat(request, error)) throw error;
     await delay(waitMs, abort.signal);
