@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build as bundle, stop as endBundler, type OutputFile, type Plugin } from 'esbuild';
+import type { OutputFile, Plugin } from 'esbuild';
 import { buildOnce, dist, replaceFile, root } from '../workers/build-once.ts';
 
 /** The process of each kind: its source, and what it is built to. */
@@ -53,6 +53,7 @@ export async function ensureProcesses(): Promise<void> {
 }
 
 async function build(): Promise<void> {
+  const { build: bundle, stop: endBundler } = await import('esbuild'); // most commands and tests only ask for the paths
   const { outputFiles } = await bundle({
     entryPoints: Object.entries(entries).map(([out, source]) => ({ in: join(root, source), out })),
     outdir: dist,

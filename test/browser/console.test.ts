@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -138,8 +139,11 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
     const shown = await transcriptOf(page);
     const later = await openTab(context, `${home}/runs/${run.id}`);
     await ended(later.page);
+    // What renders Markdown may be loaded a moment after the text.
+    await until(async () => isDeepStrictEqual(await transcriptOf(later.page), shown));
 
     expect(shown.length).toBeGreaterThanOrEqual(2);
+    expect(shown.at(-1)).toContain('t59');
     expect(await transcriptOf(later.page)).toEqual(shown);
     await context.close();
   });

@@ -58,7 +58,7 @@ test('every volume, build folder and entry file that docker-compose.yml names ex
     }
     if (service.build === undefined) continue;
     expect(existsSync(join(root, service.build, 'Dockerfile'))).toBe(true);
-    expect(existsSync(join(root, service.command.find((word) => word.includes('/')) ?? ''))).toBe(true);
+    expect(existsSync(join(root, service.command.find((word) => word.includes('/')) ?? 'no entry'))).toBe(true);
   }
 });
 

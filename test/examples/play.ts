@@ -196,14 +196,18 @@ function note(
   const media =
     sent.text === ''
       ? {}
-      : { [type]: stable(sent.body === null ? shortened(sent.text) : operation.view === null ? outline(sent.body) : sent.body) };
+      : {
+          [type]: stable(
+            sent.body === null ? shortened(sent.text) : operation.operationId === 'getOpenapi' ? outline(sent.body) : sent.body,
+          ),
+        };
   seen.set(operation.operationId, {
     request: known?.request ?? request,
     replies: { ...known?.replies, [String(sent.status)]: { ...known?.replies[String(sent.status)], ...media } },
   });
 }
 
-/** The outermost members of a document that no view describes. */
+/** The outermost members of the served document, which is its own example. */
 function outline(document: object): object {
   const empty = (value: unknown) => (Array.isArray(value) ? [] : typeof value === 'object' && value !== null ? {} : value);
   return Object.fromEntries(Object.entries(document).map(([key, value]) => [key, empty(value)]));
