@@ -49,7 +49,7 @@ test('no view writes markup, runs text or keeps a token where script can read it
 /** By the client's methods, and for what comes before a session by path. */
 function usedOperations(): string[] {
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
-  const called = new Set([...text.matchAll(/\bapi\s*\.\s*(\w+)\(/g)].map(([, id = '']) => id));
+  const called = new Set([...text.matchAll(/\bapi\s*\.\s*(\w+)(?:\.bind)?\(/g)].map(([, id = '']) => id));
   const posted = new Set([...text.matchAll(/(?:publicPost(?:<[^(]*>)?|fetch)\(\s*'(\/[a-z/-]+)'/g)].map(([, path = '']) => path));
   return operations
     .filter(({ operation_id, method, path }) => called.has(operation_id) || (method === 'POST' && posted.has(path)))

@@ -18,8 +18,9 @@ import {
 } from 'react-aria-components';
 import { PendingCount } from '../approvals/pending-count.tsx';
 import { t } from '../messages/en.ts';
-import { useMe } from './access.ts';
+import { isAtLeast, useMe } from './access.ts';
 import { KeyHelp, useGoKeys } from './keys.tsx';
+import { navigation } from './navigation.ts';
 import { NotFound } from './not-found.tsx';
 import { workspacesQuery } from './queries.ts';
 import { session } from './session.ts';
@@ -109,30 +110,30 @@ interface NavigationProps {
 }
 
 function Navigation({ workspaceId, onChosen }: NavigationProps) {
+  const { role } = useMe();
+  const groups = navigation
+    .map(({ title, links }) => ({ title, links: links.filter(({ floor }) => isAtLeast(role, floor)) }))
+    .filter(({ links }) => links.length > 0);
   return (
     <>
       <WorkspaceSwitch workspaceId={workspaceId} />
       <nav aria-label={t.nav.label} className={styles.nav}>
-        {workspaceId !== undefined && (
-          <ul>
-            <li>
-              <Link to="/w/$workspaceId/runs" params={{ workspaceId }} onClick={onChosen}>
-                {t.nav.runs}
-              </Link>
-            </li>
-            <li>
-              <Link to="/w/$workspaceId/approvals" params={{ workspaceId }} onClick={onChosen}>
-                {t.nav.approvals}
-                <PendingCount workspaceId={workspaceId} />
-              </Link>
-            </li>
-            <li>
-              <Link to="/w/$workspaceId/playground" params={{ workspaceId }} onClick={onChosen}>
-                {t.nav.playground}
-              </Link>
-            </li>
-          </ul>
-        )}
+        {workspaceId !== undefined &&
+          groups.map(({ title, links }) => (
+            <section key={title}>
+              {groups.length > 1 && <h2 className={styles.group}>{title}</h2>}
+              <ul>
+                {links.map(({ to, label, countsQuestions }) => (
+                  <li key={to}>
+                    <Link to={to} params={{ workspaceId }} onClick={onChosen}>
+                      {label}
+                      {countsQuestions && <PendingCount workspaceId={workspaceId} />}
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          ))}
       </nav>
       <Account />
     </>

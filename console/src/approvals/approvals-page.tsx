@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import type { Views } from '../app/api.ts';
 import { useTitle } from '../app/card-page.tsx';
 import { useKeys } from '../app/keys.tsx';
-import { approvalsRoute } from '../app/router.tsx';
+import { approvalsRoute } from './routes.ts';
 import { t } from '../messages/en.ts';
 import { Fault, Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';

@@ -8,6 +8,7 @@ import { Area } from '../ui/fields.tsx';
 import { Json } from '../ui/json.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { Countdown } from '../ui/time.tsx';
+import { useIntent } from '../ui/use-intent.ts';
 import { wantsText, type Question } from './question.ts';
 import styles from './approvals.module.css';
 
@@ -31,6 +32,8 @@ type Answer =
   | { readonly decision: 'edit'; readonly edited_args: Record<string, unknown> }
   | { readonly decision: 'respond'; readonly response: unknown };
 
+type Resolution = Answer & { readonly approval_id: string; readonly comment?: string; readonly args_hash?: string };
+
 /** A question with its arguments and the answers that it allows. An answer carries the hash of the arguments on screen, so none is given to others. */
 export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCardProps) {
   const card = useRef<HTMLElement>(null);
@@ -38,31 +41,19 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
   const queries = useQueryClient();
   const [isEditing, setEditing] = useState(false);
   const [comment, setComment] = useState('');
-  const [busy, setBusy] = useState<string | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  // One intent, one key: the same press again, after a lost answer or a step-up, is the same answer.
-  const intent = useRef<{ readonly text: string; readonly key: string } | null>(null);
+  const { send, sending, error } = useIntent((resolution: Resolution, options) =>
+    api.resolveRunApprovals({ run_id: question.runId, resolutions: [resolution] }, options),
+  );
 
   const allows = (decision: string) => mayAnswer && question.decisions.includes(decision);
   const answer = async (given: Answer) => {
-    if (busy !== null) return;
-    const text = JSON.stringify([given, comment]);
-    if (intent.current?.text !== text) intent.current = { text, key: crypto.randomUUID() };
-    setBusy(given.decision);
-    setError(null);
-    try {
-      const resolution = {
-        approval_id: question.id,
-        ...given,
-        ...(comment.trim() !== '' && { comment: comment.trim() }),
-        ...(question.argsHash !== null && { args_hash: question.argsHash }),
-      };
-      await api.resolveRunApprovals({ run_id: question.runId, resolutions: [resolution] }, { idempotencyKey: intent.current.key });
-      onAnswered?.(given.decision);
-    } catch (thrown) {
-      setError(thrown);
-      setBusy(null);
-    }
+    const isAnswered = await send({
+      approval_id: question.id,
+      ...given,
+      ...(comment.trim() !== '' && { comment: comment.trim() }),
+      ...(question.argsHash !== null && { args_hash: question.argsHash }),
+    });
+    if (isAnswered) onAnswered?.(given.decision);
     await queries.invalidateQueries({ queryKey: ['approvals'] });
   };
   useImperativeHandle(ref, () => ({
@@ -96,13 +87,17 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
       {isEditing && (
         <EditArgs
           args={question.args ?? {}}
-          isBusy={busy === 'edit'}
+          isBusy={sending?.decision === 'edit'}
           onCancel={() => setEditing(false)}
           onDone={(edited_args) => void answer({ decision: 'edit', edited_args })}
         />
       )}
       {allows('respond') && question.reason !== 'tool_call' && (
-        <Respond question={question} isBusy={busy === 'respond'} onDone={(response) => void answer({ decision: 'respond', response })} />
+        <Respond
+          question={question}
+          isBusy={sending?.decision === 'respond'}
+          onDone={(response) => void answer({ decision: 'respond', response })}
+        />
       )}
       {!isEditing && (allows('approve') || allows('reject') || allows('edit')) && (
         <>
@@ -111,8 +106,8 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
             {allows('approve') && (
               <Button
                 className="react-aria-Button primary"
-                isPending={busy === 'approve'}
-                isDisabled={busy !== null}
+                isPending={sending?.decision === 'approve'}
+                isDisabled={sending !== null}
                 onPress={() => void answer({ decision: 'approve' })}
               >
                 {t.approvals.approve}
@@ -121,15 +116,15 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
             {allows('reject') && (
               <Button
                 className="react-aria-Button danger"
-                isPending={busy === 'reject'}
-                isDisabled={busy !== null}
+                isPending={sending?.decision === 'reject'}
+                isDisabled={sending !== null}
                 onPress={() => void answer({ decision: 'reject' })}
               >
                 {t.approvals.reject}
               </Button>
             )}
             {allows('edit') && (
-              <Button isDisabled={busy !== null} onPress={() => setEditing(true)}>
+              <Button isDisabled={sending !== null} onPress={() => setEditing(true)}>
                 {t.approvals.edit}
               </Button>
             )}

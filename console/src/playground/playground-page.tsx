@@ -1,16 +1,17 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
+import { useState, type FormEvent, type KeyboardEvent } from 'react';
 import { Button, Form } from 'react-aria-components';
 import { useMay } from '../app/access.ts';
 import { api } from '../app/api.ts';
 import { useTitle } from '../app/card-page.tsx';
-import { playgroundRoute } from '../app/router.tsx';
+import { playgroundRoute } from './routes.ts';
 import { t } from '../messages/en.ts';
 import { isRunLive } from '../runs/run-filters.ts';
 import { Transcript } from '../runs/transcript.tsx';
 import { useTimeline } from '../runs/use-timeline.ts';
 import { useDraft } from '../ui/draft.ts';
+import { useIntent } from '../ui/use-intent.ts';
 import { Choice } from '../ui/choice.tsx';
 import { Area } from '../ui/fields.tsx';
 import { Fault } from '../ui/notice.tsx';
@@ -142,43 +143,29 @@ function Say({ workspaceId, conversation, liveRunId, onBegun }: SayProps) {
   const queries = useQueryClient();
   const [text, setText] = useDraft(`playground:${agent}:${session ?? ''}`);
   const [onBusy, setOnBusy] = useState<'enqueue' | 'steer'>('enqueue');
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const intent = useRef<{ readonly text: string; readonly key: string; readonly session: string } | null>(null);
+  // A first message that is sent again, after a lost answer, is that of the same conversation.
+  const [named] = useState(() => session ?? `console-${crypto.randomUUID()}`);
+  const start = useIntent(api.createRun.bind(api));
+  const cancel = useIntent(api.cancelRun.bind(api));
 
   const send = async () => {
-    if (text.trim() === '' || isBusy) return;
-    // The same press again, after a lost answer, is the same message of the same conversation.
-    if (intent.current?.text !== text)
-      intent.current = { text, key: crypto.randomUUID(), session: session ?? `console-${crypto.randomUUID()}` };
-    const { key, session: named } = intent.current;
-    setBusy(true);
-    setError(null);
-    try {
-      await api.createRun(
-        {
-          workspace_id: workspaceId,
-          agent_id: agent,
-          session_key: named,
-          input: { text },
-          on_busy: onBusy,
-          ...(persona && { persona_slug: persona }),
-        },
-        { idempotencyKey: key },
-      );
-      intent.current = null;
-      setText('');
-      if (session === undefined) await onBegun(named);
-      await queries.invalidateQueries({ queryKey: ['playground'] });
-    } catch (thrown) {
-      setError(thrown);
-    } finally {
-      setBusy(false);
-    }
+    if (text.trim() === '') return;
+    const isSent = await start.send({
+      workspace_id: workspaceId,
+      agent_id: agent,
+      session_key: named,
+      input: { text },
+      on_busy: onBusy,
+      ...(persona && { persona_slug: persona }),
+    });
+    if (!isSent) return;
+    setText('');
+    if (session === undefined) await onBegun(named);
+    await queries.invalidateQueries({ queryKey: ['playground'] });
   };
   const stop = async () => {
     if (liveRunId === null) return;
-    await api.cancelRun({ run_id: liveRunId, policy: 'interrupt' }).catch(setError);
+    await cancel.send({ run_id: liveRunId, policy: 'interrupt' });
     await queries.invalidateQueries({ queryKey: ['playground'] });
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -192,13 +179,18 @@ function Say({ workspaceId, conversation, liveRunId, onBegun }: SayProps) {
   };
   return (
     <Form className={styles.say} onSubmit={onSubmit}>
-      {error !== null && <Fault error={error} />}
+      {start.error !== null && <Fault error={start.error} />}
+      {cancel.error !== null && <Fault error={cancel.error} />}
       <Area label={t.playground.input} hint={t.playground.hint} rows={3} value={text} onChange={setText} onKeyDown={onKeyDown} />
       <div className="actions">
-        <Button type="submit" className="react-aria-Button primary" isPending={isBusy} isDisabled={text.trim() === ''}>
+        <Button type="submit" className="react-aria-Button primary" isPending={start.isBusy} isDisabled={text.trim() === ''}>
           {t.playground.send}
         </Button>
-        {liveRunId !== null && <Button onPress={() => void stop()}>{t.playground.stop}</Button>}
+        {liveRunId !== null && (
+          <Button isPending={cancel.isBusy} onPress={() => void stop()}>
+            {t.playground.stop}
+          </Button>
+        )}
       </div>
       {liveRunId !== null && (
         <Choice

@@ -5,7 +5,7 @@ import { useMay } from '../app/access.ts';
 import { api } from '../app/api.ts';
 import { useTitle } from '../app/card-page.tsx';
 import { NotFound } from '../app/not-found.tsx';
-import { runRoute } from '../app/router.tsx';
+import { runRoute } from './routes.ts';
 import { t } from '../messages/en.ts';
 import { Fault, Notice } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';

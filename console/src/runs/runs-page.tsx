@@ -4,7 +4,7 @@ import { useCallback } from 'react';
 import { Button } from 'react-aria-components';
 import { api, type Views } from '../app/api.ts';
 import { useTitle } from '../app/card-page.tsx';
-import { runsRoute } from '../app/router.tsx';
+import { runsRoute } from './routes.ts';
 import { t } from '../messages/en.ts';
 import { DataGrid, type Column } from '../ui/data-grid.tsx';
 import { useLiveList } from '../ui/live-list.ts';
