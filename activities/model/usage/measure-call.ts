@@ -3,8 +3,10 @@ import type { ResolvedModel } from '../../../ports/models/models.ts';
 import { attribute, genAiProviderOf, tokenAttributes } from '../../../ports/telemetry/conventions.ts';
 import { genAiName, inSpan } from '../../../ports/telemetry/spans.ts';
 import type { ActivityDeps } from '../../deps.ts';
+import { addContent } from '../../support/trace-content.ts';
 import { ModelError, reasonOf } from '../faults/errors.ts';
 import type { ModelFinish, ModelStepRequest } from '../step.ts';
+import { chatContent, type MessagePart } from './chat-content.ts';
 import { ledgerTokens } from './usage.ts';
 
 /** What the caller knows of the span of its call. */
@@ -13,11 +15,17 @@ export interface ChatSpan {
   readonly attributes: Attributes;
 }
 
+/** A call to measure. `said`: what the model answered, for the span of a tenant that wants texts in it. */
+export interface MeasuredCall<R> {
+  readonly request: ModelStepRequest;
+  readonly call: () => Promise<R>;
+  readonly said: (answered: R) => readonly MessagePart[];
+}
+
 /** Makes one model call and records its duration and outcome, as metrics and as a span `chat`. */
 export async function measureCall<R extends { readonly finish: ModelFinish }>(
-  { metrics }: Pick<ActivityDeps, 'metrics'>,
-  request: ModelStepRequest,
-  call: () => Promise<R>,
+  deps: Pick<ActivityDeps, 'db' | 'env' | 'log' | 'metrics'>,
+  { request, call, said }: MeasuredCall<R>,
   { spanId, attributes }: ChatSpan = { attributes: {} },
 ): Promise<R> {
   const { model } = request;
@@ -34,6 +42,7 @@ export async function measureCall<R extends { readonly finish: ModelFinish }>(
       async (span) => {
         const answered = await call();
         span.setAttributes(answerAttributes(answered.finish));
+        await addContent(deps, span, () => chatContent(request, answered.finish, said(answered)));
         return answered;
       },
     );
@@ -41,7 +50,7 @@ export async function measureCall<R extends { readonly finish: ModelFinish }>(
     outcome = error instanceof ModelError ? reasonOf(error.class) : 'aborted';
     throw error;
   } finally {
-    metrics.modelCalled(model.provider, outcome, (performance.now() - startedAt) / 1_000);
+    deps.metrics.modelCalled(model.provider, outcome, (performance.now() - startedAt) / 1_000);
   }
 }
 
