@@ -61,6 +61,8 @@ export interface ActivityDeps {
   readonly env: {
     /** `EGRESS_ALLOW_HTTP`. */
     readonly allowHttp: boolean;
+    /** Whether this deployment lets organizations have texts in their spans. */
+    readonly tracesContent: boolean;
     /** `BILLING_CURRENCY`. */
     readonly billingCurrency: string;
     /** `UNPRICED_MODEL`. */

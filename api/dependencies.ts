@@ -11,6 +11,7 @@ import { createEmbedder } from '../ports/embeddings/index.ts';
 import { createSchemas } from '../ports/json/schema.ts';
 import { logOutput } from '../ports/config/log-output.ts';
 import { createPermitMetrics } from '../ports/metrics/permit-metrics.ts';
+import { secretNames } from '../ports/config/secret-names.ts';
 import { createRunMetrics } from '../ports/metrics/run-metrics.ts';
 import { limitedModels, loadModelRegistry, providersOf, type ModelEnv } from '../ports/models/models.ts';
 import { createModelPermits } from '../ports/models/permits/permits.ts';
@@ -53,16 +54,11 @@ export interface PartsOptions {
 }
 
 const statementTimeoutMs = 10_000;
-/** Whatever an object in a log line might be called by. */
-const secretNames = ['authorization', 'password', 'token', 'refresh_token', 'access_token', 'plaintext', 'secret', 'api_key', 'cookie'];
-
 /** JSON lines, on stdout unless told otherwise; names of secrets are blotted out at three depths. */
 export function createLog(level: ApiEnv['logLevel'], destination: DestinationStream = logOutput()): Logger {
-  const paths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
-  const redact = {
-    paths: [...paths, ...['x-api-key', 'set-cookie'].flatMap((name) => [`*["${name}"]`, `*.*["${name}"]`])],
-    censor: '[redacted]',
-  };
+  const at = (name: string) => (name.includes('-') ? `["${name}"]` : `.${name}`);
+  const paths = secretNames.flatMap((name) => [...(name.includes('-') ? [] : [name]), `*${at(name)}`, `*.*${at(name)}`]);
+  const redact = { paths, censor: '[redacted]' };
   return pino({ level, base: { process: 'api', pid: process.pid }, redact }, destination);
 }
 

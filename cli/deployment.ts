@@ -101,6 +101,7 @@ const handedOn = [
   'OTEL_TRACES_SAMPLER',
   'OTEL_TRACES_SAMPLER_ARG',
   'OTEL_SDK_DISABLED',
+  'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
 ] as const;
 
 const quiet = pino({ level: 'warn' });

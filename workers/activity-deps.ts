@@ -137,6 +137,7 @@ export async function openActivityDeps({
       billingCurrency: env.billingCurrency,
       unpricedModel: env.unpricedModel,
       databaseOwnerUrl: env.databaseOwnerUrl,
+      tracesContent: env.telemetry.hasContent,
       mcpRedirectUri: env.mcpRedirectUri,
       publicUrl: env.publicUrl === '' ? null : env.publicUrl,
       channelUrls: env.channelUrls,

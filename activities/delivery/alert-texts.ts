@@ -73,9 +73,14 @@ function factsOf({ alert, workspaceName }: ToldAlert): [string, string][] {
     ['Value', amountOf(alert.kind, alert.value)],
     ['Threshold', amountOf(alert.kind, alert.threshold)],
     ['Since', readableTime(alert.opened_at)],
-    ...Object.entries(alert.labels),
+    ...Object.entries(alert.labels).map(([name, value]): [string, string] => [wordsOf(name), value]),
   ];
   return facts.flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, value]]));
+}
+
+/** `agent_id` → `Agent id`. */
+function wordsOf(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
 }
 
 /** Returns a value with the unit of its kind; the currency of money is in the title. */

@@ -98,7 +98,12 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
   const { question, request, permit, metered } = asked;
   try {
     await announce(deps, asked);
-    const { finish, given } = await measureCall(deps, { request, permit }, () => collect(deps, request));
+    const { finish, given } = await measureCall(deps, {
+      request,
+      permit,
+      call: () => collect(deps, request),
+      said: (answered) => [{ type: 'text', content: rawOf(answered.given) }],
+    });
     const spent = { usage: finish.usage, providerRequestId: finish.providerRequestId, raw: rawOf(given) };
     const answer = await checked(deps, asked, given).catch(async (error: unknown) => {
       await settle(deps, asked, { ...spent, answer: null }); // the call was made, whatever happens to its answer

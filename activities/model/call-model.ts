@@ -16,6 +16,7 @@ import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
 import { onFailedTry, StepWaiting } from './faults/failed-try.ts';
 import { withPassages } from './prompt/inject-passages.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './prompt/json-answer.ts';
+import { partsOfStep } from './usage/chat-content.ts';
 import { measureCall } from './usage/measure-call.ts';
 import { spanOf, usageOf, type ModelTry } from './model-try.ts';
 import { announceCall } from './usage/lost-call.ts';
@@ -65,8 +66,13 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
       resultTool: request.json?.mode === 'tool' ? resultToolSlug : null,
       json: request.json?.mode ?? null,
     };
-    const facts = { request, permit: hold.permit, span: spanOf(modelTry) };
-    collected = await measureCall(deps, facts, () => collectStep(streamModelStep(deps, request), sink));
+    collected = await measureCall(deps, {
+      request,
+      permit: hold.permit,
+      span: spanOf(modelTry),
+      call: () => collectStep(streamModelStep(deps, request), sink),
+      said: partsOfStep,
+    });
     for (const warning of [...(collected.finish.warnings ?? []), ...emptyWarning(collected)])
       deps.log.warn({ run_id: modelTry.opened.run.id, step: modelTry.step, model: modelTry.model.id, warning }, 'odd answer of a model');
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });

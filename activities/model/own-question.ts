@@ -8,6 +8,7 @@ import { ModelError } from './faults/errors.ts';
 import { onFailedTry, StepWaiting } from './faults/failed-try.ts';
 import { formatNotice, jsonAnswerOf, parseJson, resultToolOf } from './prompt/json-answer.ts';
 import { announceCall } from './usage/lost-call.ts';
+import { jsonPart } from './usage/chat-content.ts';
 import { measureCall } from './usage/measure-call.ts';
 import { spanOf, usageOf, type ModelTry } from './model-try.ts';
 import { withOpenTry, type OpenTry } from './open-try.ts';
@@ -73,7 +74,13 @@ async function makeTry(deps: ActivityDeps, question: OwnQuestion, { claimed, wri
     await announceCall(deps, modelTry, { messageId, request });
     // A call that has not left costs nothing.
     abort.signal.throwIfAborted();
-    const asked = await measureCall(deps, { request, permit: hold.permit, span: spanOf(modelTry) }, () => collect(deps, request));
+    const asked = await measureCall(deps, {
+      request,
+      permit: hold.permit,
+      span: spanOf(modelTry),
+      call: () => collect(deps, request),
+      said: ({ value }) => [jsonPart(value)],
+    });
     ({ finish } = asked);
     const value = asked.value;
     if (value === undefined) throw new UnreadableAnswer(finish);

@@ -14,12 +14,13 @@ import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../work
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newStepSpan, type StepSpan } from '../../ports/telemetry/origin.ts';
 import type { EgressPolicy } from '../../ports/egress/egress.ts';
-import { attribute, ownAttribute } from '../../ports/telemetry/conventions.ts';
+import { attribute, contentAttribute, ownAttribute } from '../../ports/telemetry/conventions.ts';
 import { failSpan, genAiName, inSpan } from '../../ports/telemetry/spans.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { settleRun } from '../approvals/settle-run.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { stopSuspended } from '../runs/stop-frozen.ts';
+import { addContent } from '../support/trace-content.ts';
 import { openAbort } from '../support/abort.ts';
 import { refuseGivenUp, refuseStale, sendingWhileAwaited } from '../support/stale-attempt.ts';
 import { fenced, isFenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
@@ -173,11 +174,7 @@ async function claimIn(
 }
 
 /** Measures the duration and outcome of an execution, as metrics and as a span `execute_tool`. */
-async function measured(
-  { metrics }: ActivityDeps,
-  { call, span: named }: ClaimedCall,
-  work: () => Promise<ToolOutcome>,
-): Promise<ToolOutcome> {
+async function measured(deps: ActivityDeps, { call, span: named }: ClaimedCall, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   const startedAt = performance.now();
   let ended = 'aborted';
   try {
@@ -192,12 +189,23 @@ async function measured(
         const outcome = await work();
         ended = outcome.status === 'succeeded' ? 'ok' : outcome.error.code;
         if (outcome.status !== 'succeeded') failSpan(span, outcome.error.code);
+        await addContent(deps, span, () => ({
+          [contentAttribute.toolArguments]: call.args,
+          [contentAttribute.toolResult]: shownOutcome(outcome),
+        }));
         return outcome;
       },
     );
   } finally {
-    metrics.toolCalled(call.kind, ended, (performance.now() - startedAt) / 1_000);
+    deps.metrics.toolCalled(call.kind, ended, (performance.now() - startedAt) / 1_000);
   }
+}
+
+/** An outcome as its span shows it, without the bytes of files. */
+function shownOutcome(outcome: ToolOutcome): unknown {
+  if (outcome.status !== 'succeeded') return { error: outcome.error };
+  if (outcome.type === 'json') return outcome.value;
+  return outcome.type === 'text' ? outcome.text : { text: outcome.text, files: outcome.files.map(({ name }) => name) };
 }
 
 function callAttributes(call: CallState): Attributes {

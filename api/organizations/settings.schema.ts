@@ -26,6 +26,10 @@ const fields = {
   delivery_retention_days: days(7, 365, 'How long deliveries are kept'),
   workspace_retention_days: days(7, 365, 'How long an archived workspace can be restored'),
   run_retention_days: nullable(days(1, 3_650, 'How long runs are kept; null: forever')),
+  trace_content: Type.Boolean({
+    description:
+      'Spans of this organization’s runs also hold its prompts, messages, tool arguments and results, truncated and without secrets, if the deployment sends such texts at all; otherwise none',
+  }),
 };
 
 const byOperators = {
@@ -76,6 +80,7 @@ export function toSettingsView(row: SettingsRow): Static<typeof OrganizationSett
     delivery_retention_days: row.deliveryRetentionDays,
     workspace_retention_days: row.workspaceRetentionDays,
     run_retention_days: row.runRetentionDays,
+    trace_content: row.traceContent,
     egress_allowlist: row.egressAllowlist.map(({ host, port, allow_http }) => ({ host, port, allow_http })),
     git_installations: row.gitInstallations.map(({ installation_id, workspace_id }) => ({ installation_id, workspace_id })),
     updated_at: iso(row.updatedAt),
@@ -97,6 +102,7 @@ export function toSettings(body: Static<typeof OrganizationSettingsUpdate>): Par
     deliveryRetentionDays: body.delivery_retention_days,
     workspaceRetentionDays: body.workspace_retention_days,
     runRetentionDays: body.run_retention_days,
+    traceContent: body.trace_content,
     egressAllowlist: allowances?.map(({ host, port, allow_http }, at) => ({
       host: storedHost(host, at),
       port: port ?? null,

@@ -3,12 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Hook } from '../../db/webhooks/hooks.ts';
 import { wellFormed, type HookRequest } from '../../ports/hooks/texts.ts';
 import { groupPairs } from '../../ports/request-text.ts';
-import { isSameToken, isSignedBy, readSignature, type SignatureClaim } from '../../ports/hooks/webhook-verification.ts';
+import { isSameToken, judgeSignature, readSignature, type SignatureClaim } from '../../ports/hooks/webhook-verification.ts';
 
 /** What a request proved, and by what a repeat of it is known. */
 export interface Verified {
   /** `skipped`: the endpoint verifies nothing. */
   readonly result: 'valid' | 'invalid' | 'missing' | 'skipped';
+  /** The signature is right, but its time is not near enough. */
+  readonly isStale?: boolean;
   /** The header by which it was judged; `shared_token`, or null where there was nothing to judge. */
   readonly form: string | null;
   readonly deliveryKey: string | null;
@@ -44,9 +46,10 @@ export function verifyRequest(
   if (verification === 'hmac_sha256') {
     const claim = readSignature(request);
     if (!claim) return { ...nothing, result: 'missing' };
-    const isSigned = isSignedBy(claim, secrets, nowMs);
+    const judged = judgeSignature(claim, secrets, nowMs);
     const key = { deliveryKey: cut(claim.deliveryId, maxKey), digests: signedDigests(claim), signedAt: timeOf(claim) };
-    return isSigned ? { result: 'valid', form: claim.form, ...key } : { ...nothing, result: 'invalid', form: claim.form };
+    if (judged === 'valid') return { result: 'valid', form: claim.form, ...key };
+    return { ...nothing, result: 'invalid', form: claim.form, isStale: judged === 'stale' };
   }
   const key = { deliveryKey: cut(request.headers['webhook-id'] ?? null, maxKey), digests: plainDigests(request), signedAt: null };
   if (verification === 'none') return { result: 'skipped', form: null, ...key };

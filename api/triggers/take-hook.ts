@@ -91,12 +91,15 @@ async function refuse(asked: Asked, { hook, verified, request }: Judged): Promis
     headers: {},
     query: {},
     runId: null,
-    error: { code: 'signature_invalid', reason: verified.result },
+    error: { code: 'signature_invalid', reason: verified.isStale ? 'stale' : verified.result },
     responseStatus: status,
   };
   if (hook.rejectedLately < maxRejectedRows) await write(asked, hook, row);
   if (hook.unverifiedAck) return { kind: 'neutral', hook, deliveryId: row.id };
-  throw fail('signature_invalid');
+  // Only the holder of the secret learns that the time alone is wrong.
+  throw verified.isStale
+    ? fail('signature_invalid', { reason: 'stale', detail: 'The signature is right, but its time is more than five minutes off.' })
+    : fail('signature_invalid');
 }
 
 async function fill(asked: Asked, judged: Judged, body: unknown): Promise<DeliveryStart> {

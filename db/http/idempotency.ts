@@ -33,7 +33,8 @@ export interface StoredReply {
   readonly shownIds: readonly string[];
 }
 
-const leaseSeconds = 90;
+/** How long a request holds its key, in seconds. */
+export const leaseSeconds = 90;
 const keepHours = 24;
 const leaseEnd = sql<string>`clock_timestamp() + make_interval(secs => ${sql.lit(leaseSeconds)})`;
 
@@ -49,6 +50,7 @@ function timesOf({ ref }: ExpressionBuilder<Tables, 'idempotency_keys'>) {
   return [
     sql<string | null>`${ref('leaseUntil')}::text`.as('leaseUntil'),
     sql<boolean>`coalesce(${ref('leaseUntil')} < clock_timestamp(), false)`.as('isLeaseOver'),
+    sql<number>`coalesce(ceil(extract(epoch from ${ref('leaseUntil')} - clock_timestamp())), 0)::int`.as('leaseLeftS'),
     sql<boolean>`${ref('expiresAt')} <= clock_timestamp()`.as('isExpired'),
   ] as const;
 }
@@ -91,7 +93,7 @@ const reserving = prepared((key: ParametersOf<KeyRow>) =>
         .returning(timesOf),
     )
     .selectFrom('mine')
-    .select([...columns, 'leaseUntil', 'isLeaseOver', 'isExpired', sql<boolean>`true`.as('isMine')])
+    .select([...columns, 'leaseUntil', 'isLeaseOver', 'leaseLeftS', 'isExpired', sql<boolean>`true`.as('isMine')])
     .unionAll(existingKey(key)),
 );
 

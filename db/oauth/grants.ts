@@ -147,55 +147,6 @@ export async function sessionOfUsedCode(tx: TenantTransaction, codeHash: Buffer)
   return used?.sessionId ?? null;
 }
 
-/** Uses up a client's refresh token and issues its successor, with the OAuth scopes of the used one. Returns null for a loser. */
-export async function rotateGrant(
-  tx: TenantTransaction,
-  { hash, clientId, idleDays }: { hash: Buffer; clientId: string; idleDays: number },
-): Promise<{ sessionId: string; refreshToken: string } | null> {
-  const refreshToken = newOpaqueToken('refresh');
-  const issued = await row(
-    tx.em,
-    query
-      .with('used', (of) =>
-        of
-          .updateTable('refresh_tokens')
-          .from('sessions as s')
-          .set({ usedAt: now })
-          .where('refresh_tokens.tokenHash', '=', hash)
-          .where('refresh_tokens.usedAt', 'is', null)
-          .where('refresh_tokens.expiresAt', '>', now)
-          .whereRef('s.id', '=', 'refresh_tokens.sessionId')
-          .where('s.kind', '=', 'oauth')
-          .where('s.clientId', '=', clientId)
-          .where('s.revokedAt', 'is', null)
-          .where(sql<boolean>`least(s.idle_expires_at, s.expires_at) > now()`)
-          .returning(['refresh_tokens.id', 'refresh_tokens.sessionId', 'refresh_tokens.userId', 'refresh_tokens.organizationId'])
-          .returning('refresh_tokens.oauthScope'),
-      )
-      .with('touched', (of) =>
-        of
-          .updateTable('sessions')
-          .from('used')
-          .set({ lastSeenAt: now, idleExpiresAt: sql<string>`least(now() + make_interval(days => ${idleDays}), sessions.expires_at)` })
-          .whereRef('sessions.id', '=', 'used.sessionId')
-          .where('sessions.revokedAt', 'is', null)
-          .returning(['sessions.id', 'sessions.idleExpiresAt']),
-      )
-      .insertInto('refresh_tokens')
-      .columns(['id', 'sessionId', 'userId', 'organizationId', 'tokenHash', 'oauthScope', 'parentId', 'createdAt', 'expiresAt'])
-      .expression(({ selectFrom }) =>
-        selectFrom('used')
-          .innerJoin('touched', 'touched.id', 'used.sessionId')
-          .select([sql<string>`${newId()}::uuid`.as('id'), 'used.sessionId', 'used.userId', 'used.organizationId'])
-          .select([sql<Buffer>`${tokenHash(refreshToken)}::bytea`.as('tokenHash'), 'used.oauthScope', 'used.id as parentId'])
-          .select([now.as('createdAt'), 'touched.idleExpiresAt as expiresAt']),
-      )
-      .returning('sessionId'),
-  );
-
-  return issued && { sessionId: issued.sessionId, refreshToken };
-}
-
 /** Whether a refresh token that did not win was stolen: it was used before, longer ago than a lost race explains. */
 export async function wasReused(tx: TenantTransaction, { hash, clientId }: { hash: Buffer; clientId: string }): Promise<boolean> {
   const found = await row(

@@ -1,6 +1,7 @@
 import type { Caller } from '../../db/caller.ts';
 import {
   deleteUnstored,
+  leaseSeconds,
   forgetReplies as forget,
   removeExpiredKey,
   reserveKey,
@@ -45,12 +46,20 @@ export async function claimKey(tx: Tx, scope: KeySpace, fingerprint: Buffer): Pr
   }
   if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
   if (found.state === 'done') return { kind: 'stored', found };
-  if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
+  if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: waitOf(found) });
   // The holder died after its commit: the reply that it stored stands.
   if (found.status !== null) return { kind: 'stored', found };
 
   const lease = await takeOverLease(tx.em, found.id, found.leaseUntil);
   return lease ? { kind: 'mine', id: found.id, lease } : null;
+}
+
+/**
+ * Seconds until a repeat is worth another try: as long as the request has been at work, since most take less than a second, and no longer than its lease. A
+ * process that was killed holds the key to the end of the lease.
+ */
+function waitOf({ leaseLeftS }: IdempotencyRow): number {
+  return Math.max(1, Math.min(leaseLeftS, leaseSeconds - leaseLeftS));
 }
 
 /**

@@ -3,7 +3,8 @@ import { revokeSession } from '../../db/identity/sessions/endings.ts';
 import type { KeyRing } from '../../db/key-ring.ts';
 import { notify } from '../identity/people/notices.ts';
 import { defaultLifetime, lifetimeOf } from '../identity/sessions/sessions.ts';
-import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused, type IssuedGrant, type NewGrant } from '../../db/oauth/grants.ts';
+import { rotateRefresh } from '../../db/identity/sessions/sessions.ts';
+import { openGrant, sessionOfUsedCode, spoilCode, wasReused, type IssuedGrant, type NewGrant } from '../../db/oauth/grants.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /** A code or token that was used before, and the session of its grant; null when none has to end. */
@@ -44,7 +45,7 @@ export async function refreshGrant(
     idleDays,
   }: { readonly hash: Buffer; readonly clientId: string; readonly sessionId: string; readonly idleDays: number | null },
 ): Promise<IssuedGrant | Reuse> {
-  const rotated = await rotateGrant(tx, { hash, clientId, idleDays: idleDays ?? defaultLifetime.idleDays });
+  const rotated = await rotateRefresh(tx, { hash, clientId, idleDays: idleDays ?? defaultLifetime.idleDays });
 
   if (rotated) return rotated;
   return { sessionId: (await wasReused(tx, { hash, clientId })) ? sessionId : null, reason: 'refresh_reuse' };

@@ -46,17 +46,23 @@ export function readSignature(request: SignedRequest): SignatureClaim | null {
 }
 
 /**
- * Whether one of the signatures was made with one of the secrets, at a time at most 300 s from `nowMs`. Every pair is compared, each in constant time. In the
+ * Judges a signature: `stale` if it was made with one of the secrets, but not at a time at most 300 s from `nowMs`. Every pair is compared, each in constant time. In the
  * first two forms a secret that begins with `whsec_` is base64; in all others the key is the secret as it is written.
  */
-export function isSignedBy(claim: SignatureClaim, secrets: readonly string[], nowMs: number): boolean {
+export function judgeSignature(claim: SignatureClaim, secrets: readonly string[], nowMs: number): 'valid' | 'stale' | 'invalid' {
   let isMatch = false;
   for (const secret of secrets) {
     const key = isStandard(claim.form) ? signingKeyOf(secret) : Buffer.from(secret);
     const expected = createHmac('sha256', key).update(claim.signedText).digest();
     for (const given of claim.signatures) isMatch = timingSafeEqual(expected, given) || isMatch;
   }
-  return isMatch && (claim.timestampS === null || Math.abs(nowMs / 1_000 - claim.timestampS) <= toleranceS);
+  if (!isMatch) return 'invalid';
+  return claim.timestampS === null || Math.abs(nowMs / 1_000 - claim.timestampS) <= toleranceS ? 'valid' : 'stale';
+}
+
+/** Whether one of the secrets signed this, at a time that counts. */
+export function isSignedBy(claim: SignatureClaim, secrets: readonly string[], nowMs: number): boolean {
+  return judgeSignature(claim, secrets, nowMs) === 'valid';
 }
 
 /** Whether two tokens are the same, compared by digest so that the time taken says nothing about either. */

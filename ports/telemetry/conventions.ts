@@ -55,6 +55,15 @@ export const attribute = {
   serviceInstance: 'service.instance.id',
 } as const;
 
+/** Attributes that hold texts of a tenant: only for `addContent`, which asks whether they may. */
+export const contentAttribute = {
+  systemInstructions: 'gen_ai.system_instructions',
+  inputMessages: 'gen_ai.input.messages',
+  outputMessages: 'gen_ai.output.messages',
+  toolArguments: 'gen_ai.tool.call.arguments',
+  toolResult: 'gen_ai.tool.call.result',
+} as const;
+
 /** Our own attributes, by which a span leads to the rows of its tenant: ids only. */
 export const ownAttribute = {
   organizationId: 'longhaul.organization.id',

@@ -54,7 +54,7 @@ export function startSdk({ settings, process: processName, version, log }: Traci
           { schemaUrl },
         ),
       ),
-    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis: 1_000 })],
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis: 1_000, ...queueOf(settings) })],
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
@@ -65,6 +65,11 @@ export function startSdk({ settings, process: processName, version, log }: Traci
       SamplingDecision.RECORD_AND_SAMPLED,
   );
   return { close: () => provider.shutdown() };
+}
+
+/** Spans with content are large: fewer wait, and an export stays below what collectors accept. */
+function queueOf({ hasContent }: TelemetrySettings) {
+  return hasContent ? { maxQueueSize: 512, maxExportBatchSize: 64 } : { maxQueueSize: 2_048, maxExportBatchSize: 512 };
 }
 
 function samplerOf({ sampler, ratio }: TelemetrySettings): Sampler {

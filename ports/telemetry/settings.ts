@@ -26,6 +26,7 @@ export const telemetryVariables = {
   OTEL_SERVICE_NAME: Type.String({ default: 'longhaul', minLength: 1, maxLength: 255 }),
   OTEL_SDK_DISABLED: Type.Boolean({ default: false }),
   OTEL_TRACES_SAMPLER: Type.Enum([...samplers], { default: 'parentbased_always_on' }),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: Type.Boolean({ default: false }),
   OTEL_TRACES_SAMPLER_ARG: Type.Number({ default: 1, minimum: 0, maximum: 1 }),
 };
 
@@ -35,6 +36,8 @@ const Variables = Type.Object(telemetryVariables);
 export interface TelemetrySettings {
   /** Whether spans are recorded at all: an endpoint is set. */
   readonly isOn: boolean;
+  /** Whether spans hold prompts, answers, arguments and results of the organizations that ask for it, too. */
+  readonly hasContent: boolean;
   readonly serviceName: string;
   readonly sampler: (typeof samplers)[number];
   /** The share of traces that a ratio sampler records. */
@@ -44,8 +47,10 @@ export interface TelemetrySettings {
 /** Returns the settings of parsed variables. */
 export function telemetrySettings(values: Static<typeof Variables>): TelemetrySettings {
   const endpoint = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const isOn = endpoint !== undefined && !values.OTEL_SDK_DISABLED;
   return {
-    isOn: endpoint !== undefined && !values.OTEL_SDK_DISABLED,
+    isOn,
+    hasContent: isOn && values.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
     serviceName: values.OTEL_SERVICE_NAME,
     sampler: values.OTEL_TRACES_SAMPLER,
     ratio: values.OTEL_TRACES_SAMPLER_ARG,

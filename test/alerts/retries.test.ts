@@ -120,6 +120,18 @@ test.each([
   }
 });
 
+test('labels are words in mails and in Slack, not names of fields', () => {
+  const labels = { agent_id: alert.rule_id ?? '', workspace_id: alert.organization_id };
+  const told = { event: 'firing', alert: { ...alert, labels }, workspaceName: null, publicUrl: null } as const;
+  const slack = JSON.parse(slackMessage(told)) as { text: string };
+
+  for (const text of [toText(alertLetter(told)), slack.text]) {
+    expect(text).toMatch(/^Agent id: /m);
+    expect(text).toMatch(/^Workspace id: /m);
+    expect(text).not.toMatch(/[a-z]_[a-z]/);
+  }
+});
+
 test('what people name is escaped in mails and for Slack, and the only link leads to PUBLIC_URL', () => {
   const told = { event: 'firing', alert, workspaceName: hostile, publicUrl: 'https://longhaul.test' } as const;
   const letter = alertLetter(told);

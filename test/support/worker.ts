@@ -7,6 +7,7 @@ import { verifyTenantHeader } from '../../temporal/header.ts';
 import type { AgentRunInput } from '../../workflows/contracts/runs/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
+import { isDrained } from '../../workers/run-to-end.ts';
 import { runtimeLogger } from '../../workers/runtime-log.ts';
 import { tuning } from '../../workers/tuning.ts';
 import type { TestNamespace } from './temporal.ts';
@@ -45,9 +46,8 @@ async function startWorker(place: TestNamespace, activities: object, choices: Wo
   };
 }
 
-/** On a busy machine, the SDK's core may still hold the worker for a moment when all its work has ended: `finalizeShutdown` then refuses, and nothing is lost. */
 function throwUnlessDrained(error: unknown): void {
-  if (!(error instanceof Error && error.message.startsWith('Worker still in use'))) throw error;
+  if (!isDrained(error)) throw error;
 }
 
 /** The worker itself, not running yet, and its connection. */

@@ -24,6 +24,11 @@ beforeAll(async () => {
     egressPorts: [effects.port],
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=secret-of-the-collector' },
   });
+  // What an organization alone asks for does not happen.
+  const { organizationId, organizationOwner } = stack.tenant;
+  const body = { trace_content: true };
+  const path = `/organizations/${organizationId}/settings` as const;
+  if ((await stack.request('PATCH', path, { body, credential: organizationOwner.token })).status !== 200) throw new Error('no setting');
 });
 
 afterAll(async () => {

@@ -4,8 +4,10 @@ import { attribute, genAiProviderOf, tokenAttributes } from '../../../ports/tele
 import { genAiName, inSpan } from '../../../ports/telemetry/spans.ts';
 import type { Permit } from '../../../ports/models/permits/permits.ts';
 import type { ActivityDeps } from '../../deps.ts';
+import { addContent } from '../../support/trace-content.ts';
 import { ModelError, reasonOf } from '../faults/errors.ts';
 import type { ModelFinish, ModelStepRequest } from '../step.ts';
+import { chatContent, type MessagePart } from './chat-content.ts';
 import { callWithPermit } from './permits.ts';
 import { ledgerTokens } from './usage.ts';
 
@@ -15,19 +17,21 @@ export interface ChatSpan {
   readonly attributes: Attributes;
 }
 
-/** A call to be made. */
-export interface MeasuredCall {
+/** A call to measure. */
+export interface MeasuredCall<R> {
   readonly request: ModelStepRequest;
   /** Null: its model has no limits. */
   readonly permit: Permit | null;
   readonly span?: ChatSpan;
+  readonly call: () => Promise<R>;
+  /** What the model answered, for the span of a tenant that wants texts in it. */
+  readonly said: (answered: R) => readonly MessagePart[];
 }
 
 /** Makes one model call, ends its permit, and records its duration and outcome, as metrics and as a span `chat`. */
 export async function measureCall<R extends { readonly finish: ModelFinish }>(
-  { metrics }: Pick<ActivityDeps, 'metrics'>,
-  { request, permit, span: { spanId, attributes } = { attributes: {} } }: MeasuredCall,
-  call: () => Promise<R>,
+  deps: Pick<ActivityDeps, 'db' | 'env' | 'log' | 'metrics'>,
+  { request, permit, span: { spanId, attributes } = { attributes: {} }, call, said }: MeasuredCall<R>,
 ): Promise<R> {
   const { model } = request;
   const make = permit === null ? call : () => callWithPermit(permit, call);
@@ -44,6 +48,7 @@ export async function measureCall<R extends { readonly finish: ModelFinish }>(
       async (span) => {
         const answered = await make();
         span.setAttributes(answerAttributes(answered.finish));
+        await addContent(deps, span, () => chatContent(request, answered.finish, said(answered)));
         return answered;
       },
     );
@@ -51,7 +56,7 @@ export async function measureCall<R extends { readonly finish: ModelFinish }>(
     outcome = error instanceof ModelError ? reasonOf(error.class) : 'aborted';
     throw error;
   } finally {
-    metrics.modelCalled(model.provider, outcome, (performance.now() - startedAt) / 1_000);
+    deps.metrics.modelCalled(model.provider, outcome, (performance.now() - startedAt) / 1_000);
   }
 }
 

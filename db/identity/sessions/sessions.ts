@@ -183,12 +183,14 @@ async function open(tx: TenantTransaction, { device, lifetime, ...begun }: Begun
 
 interface Rotation {
   readonly hash: Buffer;
+  /** The app to which the session belongs; undefined for the session of a login. */
+  readonly clientId: string | undefined;
   readonly idleDays: number;
   readonly nextId: string;
   readonly nextHash: Buffer;
 }
 
-const rotating = prepared(({ hash, idleDays, nextId, nextHash }: ParametersOf<Rotation>) =>
+const rotating = prepared(({ hash, clientId, idleDays, nextId, nextHash }: ParametersOf<Rotation>) =>
   query
     .with('used', (of) =>
       of
@@ -199,9 +201,11 @@ const rotating = prepared(({ hash, idleDays, nextId, nextHash }: ParametersOf<Ro
         .where('refresh_tokens.usedAt', 'is', null)
         .where('refresh_tokens.expiresAt', '>', now)
         .whereRef('s.id', '=', 'refresh_tokens.sessionId')
-        .where('s.kind', '=', sql.lit('login'))
+        .where('s.kind', '=', clientId ? sql.lit('oauth') : sql.lit('login'))
+        .where(({ eb, and }) => (clientId ? eb('s.clientId', '=', clientId) : and([])))
         .where(liveSession('s'))
-        .returning(['refresh_tokens.id', 'refresh_tokens.sessionId', 'refresh_tokens.userId', 'refresh_tokens.organizationId']),
+        .returning(['refresh_tokens.id', 'refresh_tokens.sessionId', 'refresh_tokens.userId', 'refresh_tokens.organizationId'])
+        .returning('refresh_tokens.oauthScope'),
     )
     .with('touched', (of) =>
       of
@@ -216,26 +220,27 @@ const rotating = prepared(({ hash, idleDays, nextId, nextHash }: ParametersOf<Ro
         .returning(['sessions.id', 'sessions.idleExpiresAt']),
     )
     .insertInto('refresh_tokens')
-    .columns(['id', 'sessionId', 'userId', 'organizationId', 'tokenHash', 'parentId', 'createdAt', 'expiresAt'])
+    .columns(['id', 'sessionId', 'userId', 'organizationId', 'tokenHash', 'oauthScope', 'parentId', 'createdAt', 'expiresAt'])
     .expression(({ selectFrom }) =>
       selectFrom('used')
         .innerJoin('touched', 'touched.id', 'used.sessionId')
         .select([sql`${nextId}::uuid`.as('id'), 'used.sessionId', 'used.userId', 'used.organizationId'])
-        .select([sql`${nextHash}::bytea`.as('tokenHash'), 'used.id as parentId', now.as('createdAt'), 'touched.idleExpiresAt']),
+        .select([sql`${nextHash}::bytea`.as('tokenHash'), 'used.oauthScope', 'used.id as parentId'])
+        .select([now.as('createdAt'), 'touched.idleExpiresAt']),
     )
     .returning(['sessionId', 'expiresAt']),
 );
 
 /**
- * Uses up a refresh token and issues its successor, by the database's clock: of any number of concurrent calls one wins. Only the winner gets the successor.
- * Returns null for a loser, whom `judgeRefresh` judges in the same transaction.
+ * Uses up the refresh token of a login, or of a grant to the app `clientId`, and issues its successor with the same OAuth scopes, by the database's clock: of
+ * any number of concurrent calls one wins. Only the winner gets the successor. Returns null for a loser, who is judged in the same transaction.
  */
 export async function rotateRefresh(
   tx: TenantTransaction,
-  { hash, idleDays }: { hash: Buffer; idleDays: number },
+  { hash, clientId, idleDays }: { hash: Buffer; clientId?: string; idleDays: number },
 ): Promise<IssuedRefresh | null> {
   const refreshToken = newOpaqueToken('refresh');
-  const issued = await row(tx.em, rotating({ hash, idleDays, nextId: newId(), nextHash: tokenHash(refreshToken) }));
+  const issued = await row(tx.em, rotating({ hash, clientId, idleDays, nextId: newId(), nextHash: tokenHash(refreshToken) }));
 
   return issued && { sessionId: issued.sessionId, refreshToken, refreshExpiresAt: issued.expiresAt };
 }

@@ -33,6 +33,7 @@ const schema = defineEntity({
     deliveryRetentionDays: p.integer().default(30),
     workspaceRetentionDays: p.integer().default(90),
     runRetentionDays: p.integer().strictNullable(),
+    traceContent: p.boolean().default(false),
     egressAllowlist: jsonColumn<EgressAllowance[]>(() => []),
     gitInstallations: jsonColumn<GitInstallation[]>(() => []),
     createdAt: createdAtColumn(),

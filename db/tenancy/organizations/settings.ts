@@ -22,6 +22,7 @@ const settingNames = [
   'deliveryRetentionDays',
   'workspaceRetentionDays',
   'runRetentionDays',
+  'traceContent',
   'egressAllowlist',
   'gitInstallations',
 ] as const;
@@ -49,6 +50,15 @@ export async function readSettings(ctx: Scoped, organizationId: string): Promise
   const seen = workspacesOf(ctx.caller);
   if (seen === null) return found;
   return { ...found, gitInstallations: found.gitInstallations.filter(({ workspace_id }) => seen.includes(workspace_id)) };
+}
+
+const contentOf = prepared(({ organizationId }: ParametersOf<{ readonly organizationId: string }>) =>
+  query.selectFrom('organization_settings as s').select('s.traceContent').where('s.organizationId', '=', organizationId),
+);
+
+/** Whether an organization wants its texts in traces. */
+export async function wantsTraceContent(tx: Pick<TenantTransaction, 'em'>, organizationId: string): Promise<boolean> {
+  return (await row(tx.em, contentOf({ organizationId })))?.traceContent ?? false;
 }
 
 /** Returns the settings of an organization that the caller sees, locked, and its state; null when there is none. */

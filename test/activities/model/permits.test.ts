@@ -94,10 +94,11 @@ test('a call of a model without limits asks nobody and waits for nothing', async
   // The call is made before anything else gets a turn.
   let isMade = false;
   const metrics = { modelCalled: () => undefined };
-  const made = measureCall({ metrics } as never, { request, permit: null }, () => {
+  const call = () => {
     isMade = true;
     return Promise.resolve({ finish });
-  });
+  };
+  const made = measureCall({ metrics } as never, { request, permit: null, call, said: () => [] });
   expect(isMade).toBe(true);
   await made;
 });

@@ -314,6 +314,32 @@ async function storedStatus(key: string): Promise<number | null> {
   return found?.status ?? null;
 }
 
+test('a repeat is told to wait for as long as its request has been at it, and never beyond the end of the lease', async () => {
+  const key = crypto.randomUUID();
+  const gate = Promise.withResolvers<void>();
+  state.onWait = () => gate.promise;
+  const original = send('/probes/waits', key);
+  await until(async () => (await storedStatus(key)) === 202);
+  // As if a process had been killed that long ago, so that the rest of the lease is left.
+  const waitAfter = async (leftS: number) => {
+    await sweep(first.db, (em) =>
+      rows(em, 'update idempotency_keys set lease_until = clock_timestamp() + make_interval(secs => ?) where key = ?', [leftS, key]),
+    );
+    return Number((await send('/probes/waits', key)).headers.get('retry-after'));
+  };
+
+  const told = [await waitAfter(90), await waitAfter(70.5), await waitAfter(30.5), await waitAfter(2.5)];
+  gate.resolve();
+  await original;
+
+  expect(told[0]).toBeLessThanOrEqual(5);
+  expect(told[1]).toBeGreaterThanOrEqual(19);
+  expect(told[1]).toBeLessThan(45);
+  expect(told[2]).toBeLessThanOrEqual(31);
+  expect(told[2]).toBeGreaterThan(10);
+  expect(told[3]).toBeLessThanOrEqual(3);
+});
+
 async function expireLease(key: string): Promise<void> {
   await sweep(first.db, (em) => rows(em, `update idempotency_keys set lease_until = now() - interval '1 s' where key = ?`, [key]));
 }

@@ -22,6 +22,7 @@ const defaults = {
   delivery_retention_days: 30,
   workspace_retention_days: 90,
   run_retention_days: null,
+  trace_content: false,
   egress_allowlist: [],
   git_installations: [],
 };

@@ -139,6 +139,21 @@ test('what is not verified is 401, leaves a row without content, and fills a buc
   expect(row).toMatchObject({ body: null, headers: {}, query: {}, run_id: null, error_code: 'signature_invalid' });
 });
 
+test('a right signature of another time is told as stale, to its sender and in the list; a wrong one of that time is not', async () => {
+  const scene = await makeHook(world);
+  const at = new Date(Date.now() - 900_000);
+  const wrong = `whsec_${Buffer.alloc(32).toString('base64')}`;
+
+  const stale = await send(world, scene.path, { body: '{}', headers: signed(scene.secret, '{}', { at }) });
+  const forged = await send(world, scene.path, { body: '{}', headers: signed(wrong, '{}', { at }) });
+  const listed = await world.call(scene.tenant.tokens.admin, 'GET', `/webhook-endpoints/${scene.id}/deliveries`);
+
+  expect(stale).toMatchObject({ status: 401, body: { code: 'signature_invalid', context: { reason: 'stale' } } });
+  expect(forged).toMatchObject({ status: 401, body: { code: 'signature_invalid' } });
+  expect(forged.body.context.reason).toBeUndefined();
+  expect(listed.body.items.map((row: { error: { reason: string } }) => row.error.reason)).toEqual(['invalid', 'stale']);
+});
+
 test('at most 100 rows an hour tell of what was not verified, and then it costs one query', async () => {
   const scene = await makeHook(world);
   await send(world, scene.path, { body: '{}' });
