@@ -1,10 +1,7 @@
-import { sql } from 'kysely';
 import { activeOriginText } from '../../../ports/telemetry/origin.ts';
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import { jsonText } from '../../json-text.ts';
 import { outboxRow } from '../../outbox.ts';
-import { prepared, type ParametersOf } from '../../prepared.ts';
-import { query } from '../../query.ts';
 import { queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { RunIdentity } from '../../streams/frame-text.ts';
@@ -54,22 +51,9 @@ export async function insertRun(tx: TenantTransaction, run: NewRun, beginnings: 
   const startRow = start && dedupeKey !== undefined ? outboxRow(tx, { message: start, dedupeKey }) : null;
 
   await queueStatement(tx.em, insertNewRun(newRunValues(run, { firstFrame, startRow })));
-  await queueStatement(tx.em, refusingDeletedAgent({ agentId: run.target.agentId }));
   if (firstFrame !== null) tx.outgoing.frames.push({ runId: run.id, firstSeq: 1, frames: [firstFrame] });
   if (startRow) tx.outgoing.outboxIds.push(startRow.id);
 }
-
-/**
- * Has the transaction run again, as after a serialization failure, if the agent was deleted while it started the run: it then finds no agent. The deletion
- * holds the agent's row and has counted no live run; the insert before this one has waited for it, for its foreign key.
- */
-const refusingDeletedAgent = prepared(({ agentId }: ParametersOf<{ readonly agentId: string }>) =>
-  query.selectNoFrom(({ not, exists, selectFrom }) =>
-    sql<boolean>`app_refuse('40001', case when ${not(
-      exists(selectFrom('agents as a').select('a.id').where('a.id', '=', agentId).where('a.deletedAt', 'is', null)),
-    )} then 'agent_deleted' end)`.as('isLive'),
-  ),
-);
 
 /** What is written along with a new run. */
 interface Beside {

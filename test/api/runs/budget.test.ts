@@ -17,7 +17,7 @@ async function statementsOf(request: () => Promise<{ status: number }>): Promise
   return statements.filter((sql) => !/gate_|set_config|from "outbox"|update "outbox"/.test(sql));
 }
 
-test('POST /runs takes 7 or 8 statements, begin and commit among them, and one more once a second', async () => {
+test('POST /runs takes 6 or 7 statements, begin and commit among them, and one more once a second', async () => {
   const { tokens } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);
   const start = (extra: object) => () =>
@@ -31,7 +31,7 @@ test('POST /runs takes 7 or 8 statements, begin and commit among them, and one m
 
   const beginSettingsCommit = 3;
   const isCountOfLiveRuns = (sql: string) => sql.includes('as "liveRuns"');
-  expect(all.map((sent) => sent.filter((sql) => !isCountOfLiveRuns(sql)).length + beginSettingsCommit)).toEqual([7, 8, 8]);
+  expect(all.map((sent) => sent.filter((sql) => !isCountOfLiveRuns(sql)).length + beginSettingsCommit)).toEqual([6, 7, 7]);
 });
 
 test("reading takes at most two queries beside the tenant's settings", async () => {
