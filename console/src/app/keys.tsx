@@ -56,6 +56,7 @@ const everywhere: readonly (readonly [string, string])[] = [
   ['g u', t.keys.goRuns],
   ['g i', t.keys.goApprovals],
   ['g p', t.keys.goPlayground],
+  ['Ctrl-K', t.keys.palette],
   ['?', t.keys.help],
   ['Esc', t.keys.escape],
 ];
