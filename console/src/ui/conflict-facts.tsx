@@ -1,9 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ApiError } from '@longhaul/client';
-import { useMe } from '../app/access.ts';
-import { api, type Views } from '../app/api.ts';
+import type { Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
+import { AnsweredBy } from './answered-by.tsx';
 import { Status } from './status.tsx';
 import { Time } from './time.tsx';
 
@@ -41,25 +40,10 @@ export function ConflictFacts({ error: { context } }: { readonly error: ApiError
 function Answered({ approval }: { readonly approval: Views['ApprovalView'] }) {
   return (
     <p>
-      <By resolver={approval.resolved_by} decision={approval.status} />
+      <AnsweredBy resolver={approval.resolved_by} decision={approval.status} />
       {approval.comment !== null && <q>{approval.comment}</q>} {approval.resolved_at !== null && <Time at={approval.resolved_at} />}
     </p>
   );
-}
-
-/** A name where the role may know it. */
-function By({ resolver, decision }: { readonly resolver: Views['ApprovalView']['resolved_by']; readonly decision: string }) {
-  const me = useMe();
-  const userId = resolver?.kind === 'user' ? resolver.id : null;
-  const { data } = useQuery({
-    queryKey: ['user', userId],
-    queryFn: ({ signal }) => api.getUser({ user_id: userId ?? '' }, { signal }),
-    enabled: userId !== null && userId !== me.user?.id,
-    retry: false,
-    staleTime: 60_000,
-  });
-  const name = userId !== null && userId === me.user?.id ? t.faults.you : (data?.full_name ?? data?.email ?? t.faults.somebody);
-  return t.faults.answeredBy(resolver?.kind === 'system' ? t.faults.nobody : name, t.status[decision] ?? decision);
 }
 
 /** The context of an error is open; an object with an id is the view that the code's description names. */

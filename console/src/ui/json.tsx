@@ -52,7 +52,7 @@ function Folded({ value, text, label }: { readonly value: unknown; readonly text
 }
 
 function Save({ text, label, type }: { readonly text: string; readonly label: string; readonly type: string }) {
-  const save = () => saveFile(new Blob([text], { type }), `${label}.${type === 'text/plain' ? 'txt' : 'json'}`);
+  const save = () => saveFile(`${label}.${type === 'text/plain' ? 'txt' : 'json'}`, new Blob([text], { type }));
   return <Button className="react-aria-Button quiet" onPress={save}>{`${t.actions.download}: ${label}, ${sizeOf(text)}`}</Button>;
 }
 

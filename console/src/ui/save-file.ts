@@ -1,10 +1,10 @@
-/** Hands bytes to the browser to be saved under a name. */
-export function saveFile(bytes: Blob, name: string): void {
-  const url = URL.createObjectURL(bytes);
+/** Gives a file to the browser to save. */
+export function saveFile(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
   const link = document.createElement('a');
   link.href = url;
   link.download = name;
   link.click();
-  // The browser takes hold of the bytes a moment after the click.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  // once the browser has taken it
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
