@@ -40,7 +40,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'exportAgent',
     'cloneAgent',
     'listAvailableSubAgents',
-    'listAgentRevisions',
     'createAgentRevision',
     'getAgentRevision',
     'activateAgentRevision',
@@ -210,7 +209,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'getAlert',
     'updateAlert',
   ],
-  'Attachments: not reached yet': ['createAttachment'],
   'Code review: not reached yet': [
     'createRepoBinding',
     'listRepoBindings',

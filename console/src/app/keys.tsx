@@ -66,6 +66,8 @@ const inApprovals: readonly (readonly [string, string])[] = [
   ['a', t.keys.approve],
   ['r', t.keys.reject],
   ['e', t.keys.edit],
+  ['x', t.keys.select],
+  ['Shift+A', t.keys.approveSelected],
 ];
 
 /** The list that `?` opens. */
