@@ -1,9 +1,8 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { t } from '../messages/en.ts';
+import { Search } from './palette-search.tsx';
 import styles from './palette.module.css';
-
-const Search = lazy(() => import('./palette-search.tsx').then(({ Search }) => ({ default: Search })));
 
 /** What Ctrl-K opens: views, objects and actions by their names. */
 export function Palette({ workspaceId }: { readonly workspaceId: string | undefined }) {
@@ -24,9 +23,7 @@ export function Palette({ workspaceId }: { readonly workspaceId: string | undefi
           <Heading slot="title" level={2} className="hidden">
             {t.palette.title}
           </Heading>
-          <Suspense fallback={<p role="status">{t.list.loading}</p>}>
-            <Search workspaceId={workspaceId} onDone={() => setOpen(false)} />
-          </Suspense>
+          <Search workspaceId={workspaceId} onDone={() => setOpen(false)} />
         </Dialog>
       </Modal>
     </ModalOverlay>

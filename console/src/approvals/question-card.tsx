@@ -102,7 +102,7 @@ export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, se
       </header>
       {question.prompt !== '' && <p className={styles.prompt}>{question.prompt}</p>}
       {question.args !== null && !isEditing && <Json value={question.args} label={t.run.args} />}
-      {error !== null && <Fault error={error} />}
+      {error !== null && !(onTooLate !== undefined && isTooLate(error)) && <Fault error={error} />}
       {!mayAnswer && <p className="hint">{t.approvals.needsAdmin}</p>}
       {isEditing && (
         <EditArgs
