@@ -1,4 +1,4 @@
-import { useQueryErrorResetBoundary } from '@tanstack/react-query';
+import { useQueryClient, useQueryErrorResetBoundary } from '@tanstack/react-query';
 import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { ApiError } from '@longhaul/client';
 import { Button } from 'react-aria-components';
@@ -21,10 +21,13 @@ export function NotFound() {
 
 /** An exception in a view takes that view alone; trying again reads anew what it was made of. */
 export function ViewFault({ error, reset }: ErrorComponentProps) {
-  const queries = useQueryErrorResetBoundary();
+  const errors = useQueryErrorResetBoundary();
+  const queries = useQueryClient();
   const router = useRouter();
   const again = () => {
-    queries.reset();
+    errors.reset();
+    // What nobody shows now was the view's: it may be what it failed over.
+    queries.removeQueries({ type: 'inactive' });
     reset();
     void router.invalidate();
   };

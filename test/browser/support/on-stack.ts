@@ -36,7 +36,11 @@ export function consoleStack(): () => ConsoleStack {
       processes: ['api', 'worker-runs'],
       modelBaseUrl: models.baseUrl,
       egressPorts: [effects.port],
-      env: { CONSOLE_DIR: dir, RATE_LIMITS: 'principal=100000/60,workspace=100000/60,anonymous=off,login_pair=1000/60,login_ip=1000/60' },
+      env: {
+        CONSOLE_DIR: dir,
+        UNPRICED_MODEL: 'zero_with_alert',
+        RATE_LIMITS: 'principal=100000/60,workspace=100000/60,anonymous=off,login_pair=1000/60,login_ip=1000/60',
+      },
     });
     const stage = await openStage();
     const home = `${stack.url()}/console/w/${stack.tenant.workspaceId}`;
