@@ -7,6 +7,7 @@ import { api, type Views } from '../app/api.ts';
 import { NotFound } from '../app/not-found.tsx';
 import { t } from '../messages/en.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import type { Column } from '../ui/data-grid.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { Facts, Page, Section } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -59,35 +60,31 @@ export function AlertPage() {
   );
 }
 
+type Transition = NonNullable<Alert['transitions']>[number];
+type Delivery = NonNullable<Alert['deliveries']>[number];
+
+const transitionColumns: readonly Column<Transition>[] = [
+  { id: 'at', title: a.transition.at, cell: ({ at }) => <Time at={at} /> },
+  { id: 'change', title: a.transition.change, cell: ({ from, to }) => `${from} → ${to}`.replaceAll('_', ' ') },
+  { id: 'value', title: a.transition.value, align: 'end', cell: ({ value }) => value },
+];
+const deliveryColumns: readonly Column<Delivery>[] = [
+  { id: 'at', title: a.delivery.at, cell: ({ sent_at }) => sent_at && <Time at={sent_at} /> },
+  { id: 'event', title: a.delivery.event, cell: ({ event }) => event },
+  { id: 'target', title: a.delivery.target, cell: ({ target }) => `${target.kind} ${target.label ?? ''}` },
+  { id: 'status', title: a.delivery.status, cell: ({ status }) => <AlertState state={status} /> },
+  { id: 'error', title: a.delivery.error, cell: ({ last_error }) => last_error },
+];
+
 function History({ alert: { transitions = [], deliveries = [] } }: { readonly alert: Alert }) {
   return (
     <>
       <Section title={a.history}>
-        <Table
-          label={a.history}
-          rows={transitions}
-          keyOf={({ at, to }) => `${at} ${to}`}
-          columns={[
-            { id: 'at', title: a.transition.at, cell: ({ at }) => <Time at={at} /> },
-            { id: 'change', title: a.transition.change, cell: ({ from, to }) => `${from} → ${to}`.replaceAll('_', ' ') },
-            { id: 'value', title: a.transition.value, align: 'end', cell: ({ value }) => value },
-          ]}
-        />
+        <Table label={a.history} rows={transitions} keyOf={({ at, to }) => `${at} ${to}`} columns={transitionColumns} />
       </Section>
       {deliveries.length > 0 && (
         <Section title={a.deliveries}>
-          <Table
-            label={a.deliveries}
-            rows={deliveries}
-            keyOf={({ id }) => id}
-            columns={[
-              { id: 'at', title: a.delivery.at, cell: ({ sent_at }) => sent_at && <Time at={sent_at} /> },
-              { id: 'event', title: a.delivery.event, cell: ({ event }) => event },
-              { id: 'target', title: a.delivery.target, cell: ({ target }) => `${target.kind} ${target.label ?? ''}` },
-              { id: 'status', title: a.delivery.status, cell: ({ status }) => <AlertState state={status} /> },
-              { id: 'error', title: a.delivery.error, cell: ({ last_error }) => last_error },
-            ]}
-          />
+          <Table label={a.deliveries} rows={deliveries} keyOf={({ id }) => id} columns={deliveryColumns} />
         </Section>
       )}
     </>

@@ -3,7 +3,6 @@ import { Button } from 'react-aria-components';
 import { t } from '../messages/en.ts';
 import { Countdown } from '../ui/time.tsx';
 import { api } from './api.ts';
-import { actAsOneself, narrowTo } from './change-standing.ts';
 import { impersonation, view } from './standing.ts';
 import styles from './standing-banner.module.css';
 import { useStore } from './use-store.ts';
@@ -16,7 +15,7 @@ export function StandingBanner() {
   if (acting !== null) {
     const end = () => {
       const { id } = acting.impersonation;
-      actAsOneself();
+      impersonation.end();
       void navigate({ to: '/' });
       // It has ended here; that it ends there too can be looked up in the list of impersonations.
       api.endImpersonation({ impersonation_id: id }).catch(() => undefined);
@@ -36,7 +35,7 @@ export function StandingBanner() {
       <p>{t.standing.viewing(narrowing.name)}</p>
       <Button
         onPress={() => {
-          narrowTo(null);
+          view.set(null);
           void navigate({ to: '/' });
         }}
       >

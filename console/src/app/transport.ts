@@ -23,7 +23,7 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
     if (answer.status !== 401) return answer;
 
     const problem = await decodeProblem(answer);
-    if (acting !== null) {
+    if (acting !== null && problem?.code !== 'mfa_required') {
       // It ends by time, or by another tab or operator: the tab goes on as the operator.
       impersonation.end();
       return answer;

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { api, type Views } from '../app/api.ts';
-import { actAs } from '../app/change-standing.ts';
+import { impersonation as acting } from '../app/standing.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import type { Column } from '../ui/data-grid.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
@@ -65,7 +65,7 @@ function Impersonate({ users }: { readonly users: readonly Views['UserView'][] }
       write={async (content) => {
         const { impersonation, access_token } = await api.startImpersonation(content);
         const target = others.find(({ id }) => id === impersonation.target_user_id);
-        actAs({ impersonation, token: access_token, name: target?.email ?? impersonation.target_user_id });
+        acting.begin({ impersonation, token: access_token, name: target?.email ?? impersonation.target_user_id });
         await navigate({ to: '/' });
       }}
     />

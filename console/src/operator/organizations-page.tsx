@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import { Button } from 'react-aria-components';
 import { api, type Views } from '../app/api.ts';
-import { narrowTo } from '../app/change-standing.ts';
+import { view } from '../app/standing.ts';
 import type { Column } from '../ui/data-grid.tsx';
 import { Filters, ListState, Page } from '../ui/page.tsx';
 import { usePagedList } from '../ui/paged-list.ts';
@@ -28,7 +28,7 @@ export function OrganizationsPage() {
   );
   const list = usePagedList<Organization>({ queryKey: ['organizations', q], fetchPage });
   const look = ({ id, name }: Organization) => {
-    narrowTo({ organizationId: id, name });
+    view.set({ organizationId: id, name });
     void navigate({ to: '/' });
   };
   return (

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, type Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
+import type { Column } from '../ui/data-grid.tsx';
 import { Fault, Notice } from '../ui/notice.tsx';
 import { Facts, Page, Section } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -39,6 +40,24 @@ export function SystemPage() {
   );
 }
 
+const queueColumns: readonly Column<Status['queues'][number]>[] = [
+  { id: 'name', title: o.queue.name, cell: ({ name }) => name },
+  { id: 'backlog', title: o.queue.backlog, align: 'end', cell: ({ backlog }) => backlog ?? '–' },
+  {
+    id: 'age',
+    title: o.queue.age,
+    align: 'end',
+    cell: ({ oldest_age_s }) => (oldest_age_s === null ? '–' : formatDuration(oldest_age_s * 1_000)),
+  },
+  { id: 'pollers', title: o.queue.pollers, align: 'end', cell: ({ pollers }) => pollers ?? '–' },
+];
+const workerColumns: readonly Column<Status['workers'][number]>[] = [
+  { id: 'identity', title: o.worker.identity, cell: ({ identity }) => identity },
+  { id: 'queues', title: o.worker.queues, cell: ({ queues }) => queues.join(', ') },
+  { id: 'build', title: o.worker.build, cell: ({ build_id }) => build_id },
+  { id: 'seen', title: o.worker.seen, cell: ({ last_seen_at }) => <Time at={last_seen_at} /> },
+];
+
 function Parts({ status }: { readonly status: Status }) {
   const { version, postgres, redis, temporal, outbox, runs, schedules, last_backup } = status;
   const latency = (part: { readonly latency_ms: number } | null) => (part === null ? o.unreachable : o.answers(part.latency_ms));
@@ -62,35 +81,10 @@ function Parts({ status }: { readonly status: Status }) {
         />
       </Section>
       <Section title={o.queues}>
-        <Table
-          label={o.queues}
-          rows={status.queues}
-          keyOf={({ name }) => name}
-          columns={[
-            { id: 'name', title: o.queue.name, cell: ({ name }) => name },
-            { id: 'backlog', title: o.queue.backlog, align: 'end', cell: ({ backlog }) => backlog ?? '–' },
-            {
-              id: 'age',
-              title: o.queue.age,
-              align: 'end',
-              cell: ({ oldest_age_s }) => (oldest_age_s === null ? '–' : formatDuration(oldest_age_s * 1_000)),
-            },
-            { id: 'pollers', title: o.queue.pollers, align: 'end', cell: ({ pollers }) => pollers ?? '–' },
-          ]}
-        />
+        <Table label={o.queues} rows={status.queues} keyOf={({ name }) => name} columns={queueColumns} />
       </Section>
       <Section title={o.workers}>
-        <Table
-          label={o.workers}
-          rows={status.workers}
-          keyOf={({ identity }) => identity}
-          columns={[
-            { id: 'identity', title: o.worker.identity, cell: ({ identity }) => identity },
-            { id: 'queues', title: o.worker.queues, cell: ({ queues }) => queues.join(', ') },
-            { id: 'build', title: o.worker.build, cell: ({ build_id }) => build_id },
-            { id: 'seen', title: o.worker.seen, cell: ({ last_seen_at }) => <Time at={last_seen_at} /> },
-          ]}
-        />
+        <Table label={o.workers} rows={status.workers} keyOf={({ identity }) => identity} columns={workerColumns} />
       </Section>
     </>
   );

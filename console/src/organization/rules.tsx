@@ -8,7 +8,7 @@ import type { FormField, Values } from '../ui/form-fields.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { Facts, Section } from '../ui/page.tsx';
 import { organizationTexts as o } from './messages.ts';
-import { useMayChangeOrganization } from './settings-page.tsx';
+import { useMayChangeOrganization } from './use-may-change.ts';
 
 type Settings = Views['OrganizationSettingsView'];
 

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { etagOf } from '@longhaul/client';
-import { useMay, useMe } from '../app/access.ts';
+import { useMay } from '../app/access.ts';
 import { api } from '../app/api.ts';
 import { workspacesQuery } from '../app/queries.ts';
 import { t } from '../messages/en.ts';
@@ -11,6 +11,7 @@ import { organizationTexts as o } from './messages.ts';
 import { Rules } from './rules.tsx';
 import { settingsRoute } from './routes.ts';
 import { Secrets } from './secrets.tsx';
+import { useMayChangeOrganization } from './use-may-change.ts';
 import { Workspaces } from './workspaces.tsx';
 
 /** The organization of the workspace that is open: its name, rules, workspaces and secrets. */
@@ -29,13 +30,6 @@ export function SettingsPage() {
       {isMember && <Secrets workspaceId={workspaceId} />}
     </Page>
   );
-}
-
-/** An owner of the whole organization may change it; an owner of a workspace may not. */
-export function useMayChangeOrganization(): boolean {
-  const isOwner = useMay('owner');
-  const { scope } = useMe();
-  return isOwner && scope !== 'workspace';
 }
 
 function Organization({ organizationId }: { readonly organizationId: string }) {

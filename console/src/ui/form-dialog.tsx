@@ -5,6 +5,7 @@ import { t } from '../messages/en.ts';
 import { FormFields, type FormField, type Values } from './form-fields.tsx';
 import styles from './form-fields.module.css';
 import { formTexts } from './form-messages.ts';
+import { useFieldErrors } from './field-errors.ts';
 import { Fault, Notice } from './notice.tsx';
 import { mergeValues, type Conflict } from './three-way.ts';
 import { useIntent } from './use-intent.ts';
@@ -81,6 +82,13 @@ function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>)
   const [values, setValues] = useState<Values>(opened.values);
   const [merge, setMerge] = useState<readonly Conflict[] | null>(null);
   const formElement = useRef<HTMLFormElement>(null);
+  const takeOver = async (read: () => Promise<Opened>) => {
+    const now = await read();
+    const { merged, conflicts } = mergeValues(base.current.values, now.values, values);
+    base.current = now;
+    setValues(merged);
+    setMerge(conflicts);
+  };
   const { send, isBusy, error } = useIntent<Content>((content, options) =>
     form
       .write(content, { ...options, ...(base.current.etag !== undefined && { ifMatch: base.current.etag }) })
@@ -89,26 +97,20 @@ function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>)
         throw thrown;
       }),
   );
-  const takeOver = async (read: () => Promise<Opened>) => {
-    const now = await read();
-    const { merged, conflicts } = mergeValues(base.current.values, now.values, values);
-    base.current = now;
-    setValues(merged);
-    setMerge(conflicts);
-  };
   const content = form.toContent(values);
-  const errors = fieldErrors(error, form.fields);
+  const pointers = form.fields.map(({ name }) => pointerOf(name));
+  const { at, rest } = useFieldErrors(error, pointers, formElement);
+  const errors = Object.fromEntries(
+    form.fields.flatMap(({ name }) => (at(pointerOf(name)) === null ? [] : [[name, at(pointerOf(name)) ?? ''] as const])),
+  );
+  const isAtFields = Object.keys(errors).length > 0 && rest.length === 0;
   const set = (name: string, value: string) => setValues((all) => ({ ...all, [name]: value }));
   const act = async () => {
     if (content === null || (merge !== null && merge.length > 0)) return;
     setMerge(null);
-    if (await send(content)) {
-      onClose();
-      form.onDone?.();
-      return;
-    }
-    // once the fields are marked
-    requestAnimationFrame(() => formElement.current?.querySelector<HTMLElement>('[data-invalid], [aria-invalid="true"]')?.focus());
+    if (!(await send(content))) return;
+    onClose();
+    form.onDone?.();
   };
   return (
     <Form
@@ -123,7 +125,7 @@ function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>)
         {form.title}
       </Heading>
       {merge !== null && <Notice tone="warn" text={merge.length === 0 ? formTexts.merged : formTexts.conflict} />}
-      {error !== null && merge === null && !isAtFields(error, errors) && <Fault error={error} />}
+      {error !== null && merge === null && !isAtFields && <Fault error={error} fields={pointers} />}
       {form.intro}
       {merge?.map((conflict) => (
         <Sides
@@ -178,17 +180,7 @@ function Sides({ conflict: { opened, now, mine }, label, onChoose }: SidesProps)
   );
 }
 
-/** The server's messages by field; pointers go to the top field that holds the place. */
-function fieldErrors(error: unknown, fields: readonly FormField[]): Values {
-  if (!(error instanceof ApiError) || error.status !== 422) return {};
-  const found = error.errors.flatMap(({ pointer, message }) => {
-    const name = (pointer ?? '').split('/').filter(Boolean).join('.');
-    const field = fields.find((one) => one.name === name || name.startsWith(`${one.name}.`));
-    return field === undefined ? [] : [[field.name, message] as const];
-  });
-  return Object.fromEntries(found);
-}
-
-function isAtFields(error: unknown, errors: Values): boolean {
-  return error instanceof ApiError && error.errors.length > 0 && error.errors.length === Object.keys(errors).length;
+/** A field of an object within (`owner.email`) has its own place in what is sent. */
+function pointerOf(name: string): string {
+  return `/${name.replaceAll('.', '/')}`;
 }

@@ -12,7 +12,7 @@ import { Filters, ListState, Page } from '../ui/page.tsx';
 import { usePagedList } from '../ui/paged-list.ts';
 import { oneOf } from '../ui/search.ts';
 import { Table } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { Time, useNow } from '../ui/time.tsx';
 import { TypedFilter } from '../ui/typed-filter.tsx';
 import { usageTexts as u } from './messages.ts';
 import { AddPrice, ImportPrices } from './price-forms.tsx';
@@ -108,7 +108,8 @@ function columnsFor(mayWrite: boolean): Column<Price>[] {
 
 function DeletePrice({ price }: { readonly price: Price }) {
   const queries = useQueryClient();
-  if (Date.parse(price.effective_from) <= Date.now()) return null;
+  const now = useNow(false);
+  if (Date.parse(price.effective_from) <= now) return null;
   return (
     <ActionDialog
       label={u.deletePrice}

@@ -6,6 +6,7 @@ import { Choice } from '../ui/choice.tsx';
 import { FormFields } from '../ui/form-fields.tsx';
 import { Filters, Page } from '../ui/page.tsx';
 import { oneOf } from '../ui/search.ts';
+import { useNow } from '../ui/time.tsx';
 import { ExportUsage } from './export-usage.tsx';
 import { dayText, groupings, spanOf } from './groups.ts';
 import { usageTexts as u } from './messages.ts';
@@ -19,6 +20,7 @@ export function UsagePage() {
   const { workspaceId } = usageRoute.useParams();
   const search = usageRoute.useSearch();
   const navigate = useNavigate();
+  const now = useNow(false);
   const nameOf = useNames(workspaceId);
   const mayRecords = useMay('member');
   const mayExport = useMay('admin');
@@ -58,7 +60,7 @@ export function UsagePage() {
             { kind: 'day', name: 'from', label: u.from },
             { kind: 'day', name: 'to', label: u.to },
           ]}
-          values={{ from: search.from ?? dayText(new Date(span.from)), to: search.to ?? dayText(new Date()) }}
+          values={{ from: search.from ?? dayText(new Date(span.from)), to: search.to ?? dayText(new Date(now)) }}
           errors={{}}
           onChange={(name, value) => set(name === 'from' ? 'from' : 'to', value)}
         />
