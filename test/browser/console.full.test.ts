@@ -3,32 +3,22 @@ import { generateSync } from 'otplib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
 import { makeAgent, scripted, startRun, writeTool } from '../support/scenario.ts';
-import type { Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { testPassword } from '../support/tenant.ts';
-import { openConsole, transcriptOf, untilEnded, type Console } from './support/console.ts';
-import { faultsOf, openTab, reasonToSkip, signIn, type Stage } from './support/stage.ts';
+import { consoleStack } from './support/on-world().stack.ts';
+import { transcriptOf, untilEnded } from './support/run-view.ts';
+import { faultsOf, openTab, reasonToSkip, signIn } from './support/world().stage.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console are skipped: ${reason}\n`);
 
 (reason === null ? describe : describe.skip)('console', () => {
-  let world: Console;
-  let stage: Stage;
-  let stack: Stack;
-  let home: string;
-  let signedIn: Console['signedIn'];
-
-  beforeAll(async () => {
-    world = await openConsole();
-    ({ stage, stack, home, signedIn } = world);
-  });
-
-  afterAll(() => world?.close());
+  const world = consoleStack();
+  const signedIn = (context?: BrowserContext) => world().signedIn('/runs', { ...(context && { context }) });
 
   test('five tabs that refresh together keep one session and all stay in', async () => {
     const { context, page } = await signedIn();
-    const others = await Promise.all([1, 2, 3, 4].map(() => openTab(context, `${home}/runs`)));
+    const others = await Promise.all([1, 2, 3, 4].map(() => openTab(context, `${world().home}/runs`)));
     const pages = [page, ...others.map((tab) => tab.page)];
     await Promise.all(pages.map((one) => one.getByRole('heading', { name: 'Runs' }).waitFor()));
 
@@ -43,13 +33,13 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
 
   test('a session that is ended elsewhere leaves every tab, with the reason, and the link comes back', async () => {
     const { context, page } = await signedIn();
-    const second = await openTab(context, `${home}/approvals`);
+    const second = await openTab(context, `${world().home}/approvals`);
     await second.page.getByRole('heading', { name: 'Approvals' }).waitFor();
-    const { admin } = stack.tenant.users;
+    const { admin } = world().stack.tenant.users;
     const credentials = { email: admin.email, password: testPassword };
-    const elsewhere: { body: { access_token: string } } = await stack.request('POST', '/auth/login', { body: credentials });
+    const elsewhere: { body: { access_token: string } } = await world().stack.request('POST', '/auth/login', { body: credentials });
 
-    const revoked = await stack.request('POST', '/sessions/revoke-others', { credential: elsewhere.body.access_token });
+    const revoked = await world().stack.request('POST', '/sessions/revoke-others', { credential: elsewhere.body.access_token });
     expect(revoked.status).toBe(200);
     for (const one of [page, second.page]) await one.getByText('Your session was ended on another device').waitFor();
     await second.page.getByLabel('Email address').focus();
@@ -62,7 +52,7 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
 
   test('signing out empties every tab at once', async () => {
     const { context, page } = await signedIn();
-    const second = await openTab(context, `${home}/approvals`);
+    const second = await openTab(context, `${world().home}/approvals`);
     await second.page.getByRole('heading', { name: 'Approvals' }).waitFor();
 
     await page.getByRole('button', { name: /your account/ }).press('Enter');
@@ -75,17 +65,17 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
   });
 
   test('a run is shown to its end across kill -9 of API and worker, and like one that was opened afterwards', async () => {
-    const agent = await makeAgent(stack, []);
-    const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 60, delay_ms: 60 }] }, 'Tell me a lot.'));
+    const agent = await makeAgent(world().stack, []);
+    const run = await startRun(world().stack, agent.id, scripted({ steps: [{ tokens: 60, delay_ms: 60 }] }, 'Tell me a lot.'));
     const { context, page } = await signedIn();
-    await page.goto(`${home}/runs/${run.id}`);
+    await page.goto(`${world().home}/runs/${run.id}`);
     await page.getByText('live', { exact: true }).waitFor();
 
-    await Promise.all([stack.kill('api'), stack.kill('worker-runs')]);
-    await Promise.all([stack.start('api'), stack.start('worker-runs')]);
+    await Promise.all([world().stack.kill('api'), world().stack.kill('worker-runs')]);
+    await Promise.all([world().stack.start('api'), world().stack.start('worker-runs')]);
     await untilEnded(page);
     const shown = await transcriptOf(page);
-    const later = await openTab(context, `${home}/runs/${run.id}`);
+    const later = await openTab(context, `${world().home}/runs/${run.id}`);
     await untilEnded(later.page);
     // What renders Markdown may be loaded a moment after the text.
     await until(async () => isDeepStrictEqual(await transcriptOf(later.page), shown));
@@ -97,15 +87,15 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
   });
 
   test('the list changes in place: new runs wait, and one that the filters no longer let through leaves', async () => {
-    const agent = await makeAgent(stack, []);
+    const agent = await makeAgent(world().stack, []);
     const words = (delayMs: number) => scripted({ steps: [{ tokens: 60, delay_ms: delayMs }] }, 'Tell me a lot.');
-    await startRun(stack, agent.id, words(150));
+    await startRun(world().stack, agent.id, words(150));
     const { context, page } = await signedIn();
-    await page.goto(`${home}/runs?agent_id=${agent.id}&status=running`);
+    await page.goto(`${world().home}/runs?agent_id=${agent.id}&status=running`);
     const rows = page.getByRole('table').getByRole('link');
     await rows.first().waitFor();
 
-    await startRun(stack, agent.id, words(400));
+    await startRun(world().stack, agent.id, words(400));
     await page.getByRole('button', { name: '1 new' }).waitFor();
     expect(await rows.count()).toBe(1);
     await page.getByRole('button', { name: '1 new' }).press('Enter');
@@ -117,13 +107,13 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
   });
 
   test('where upgrades are refused a run is followed all the same', async () => {
-    const agent = await makeAgent(stack, []);
-    const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 40, delay_ms: 60 }] }, 'Tell me a lot.'));
-    const context = await stage.context();
+    const agent = await makeAgent(world().stack, []);
+    const run = await startRun(world().stack, agent.id, scripted({ steps: [{ tokens: 40, delay_ms: 60 }] }, 'Tell me a lot.'));
+    const context = await world().stage.context();
     await context.addInitScript(refuseUpgrades);
     const { page } = await signedIn(context);
 
-    await page.goto(`${home}/runs/${run.id}`);
+    await page.goto(`${world().home}/runs/${run.id}`);
     await untilEnded(page);
 
     // The facts of a run and its transcript are asked for one after the other.
@@ -132,14 +122,14 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
   });
 
   test('a second factor is asked for, a wrong code is told, the right one signs in', async () => {
-    const { member } = stack.tenant.users;
-    const enrolled = await stack.request('POST', '/auth/mfa/totp', { credential: member.token });
+    const { member } = world().stack.tenant.users;
+    const enrolled = await world().stack.request('POST', '/auth/mfa/totp', { credential: member.token });
     const { secret } = enrolled.body as { secret: string };
     // The code of the step before: the one of this step is still to be used once.
     const code = (stepsAhead: number) => generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + 30 * stepsAhead });
-    await stack.request('POST', '/auth/mfa/totp/confirm', { credential: member.token, body: { code: code(-1) } });
-    const context = await stage.context();
-    const { page } = await openTab(context, `${home}/runs`);
+    await world().stack.request('POST', '/auth/mfa/totp/confirm', { credential: member.token, body: { code: code(-1) } });
+    const context = await world().stage.context();
+    const { page } = await openTab(context, `${world().home}/runs`);
     await signIn(page, member);
 
     await page.getByLabel('Six-digit code').fill('000000');
@@ -154,9 +144,13 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
 
   test('a question is approved with keys alone, at 320 px, and its call runs once', async () => {
     const slug = `ask-${crypto.randomUUID().slice(0, 8)}`;
-    const agent = await makeAgent(stack, [writeTool(slug, world.effects)], { approvals: { write: 'ask' } });
-    await startRun(stack, agent.id, scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 7 } }] }, { text: 'Done.' }] }));
-    const { context, page } = await signedIn(await stage.context({ width: 320 }));
+    const agent = await makeAgent(world().stack, [writeTool(slug, world().effects)], { approvals: { write: 'ask' } });
+    await startRun(
+      world().stack,
+      agent.id,
+      scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 7 } }] }, { text: 'Done.' }] }),
+    );
+    const { context, page } = await signedIn(await world().stage.context({ width: 320 }));
     await page.keyboard.press('g');
     await page.keyboard.press('i');
     const card = page.getByRole('article', { name: new RegExp(slug) });
@@ -164,28 +158,28 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
 
     while (!(await card.evaluate((node) => node === document.activeElement))) await page.keyboard.press('j');
     await page.keyboard.press('a');
-    await until(() => world.effects.effects.some(({ path }) => path === `/${slug}`));
+    await until(() => world().effects.effects.some(({ path }) => path === `/${slug}`));
     await card.waitFor({ state: 'detached' });
 
-    expect(world.effects.effects.filter(({ path }) => path === `/${slug}`)).toHaveLength(1);
+    expect(world().effects.effects.filter(({ path }) => path === `/${slug}`)).toHaveLength(1);
     await context.close();
   });
 
   test('every view has nothing for axe, fits, and keeps to the policy: at 320, 768 and 1280 px, light and dark', async () => {
-    const agent = await makeAgent(stack, []);
+    const agent = await makeAgent(world().stack, []);
     const hostile =
       '**Hi** <script>alert(1)</script> [x](javascript:alert(1)) ![far](https://elsewhere.example/i.png) <img src=x onerror=alert(1)>';
     const run = await startRun(
-      stack,
+      world().stack,
       agent.id,
       `Say it. <script>${JSON.stringify({ steps: [{ text: hostile }] }).replaceAll('<', '\\u003c')}</script>`,
     );
     const faults: string[] = [];
     const requested: string[] = [];
     for (const dark of [false, true]) {
-      const context = await stage.context({ dark });
+      const context = await world().stage.context({ dark });
       context.on('request', (request) => void requested.push(new URL(request.url()).origin));
-      const tab = await openTab(context, `${home}/runs`);
+      const tab = await openTab(context, `${world().home}/runs`);
       const look = async (name: string) => {
         for (const width of [320, 768, 1280]) {
           await tab.page.setViewportSize({ width, height: 800 });
@@ -195,7 +189,7 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
       await tab.page.getByLabel('Email address').waitFor();
       await look('sign-in');
       await tab.page.getByLabel('Email address').focus();
-      await signIn(tab.page, stack.tenant.users.admin);
+      await signIn(tab.page, world().stack.tenant.users.admin);
       await tab.page.getByRole('table').waitFor();
       await look('runs');
       for (const [path, sign] of [
@@ -204,13 +198,13 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
         ['/playground', 'Playground'],
         ['/nowhere', 'Not found'],
       ] as const) {
-        await tab.page.goto(home + path);
+        await tab.page.goto(world().home + path);
         await tab.page.getByRole('heading', { name: sign }).waitFor();
         if (sign === 'Run of') await untilEnded(tab.page);
         await look(path);
       }
       for (const path of ['forgot', 'password-reset#token=lh_ml_x', 'password-set', 'email-confirm', 'invitation#token=lh_ml_x']) {
-        await tab.page.goto(`${stack.url()}/console/${path}`);
+        await tab.page.goto(`${world().stack.url()}/console/${path}`);
         await tab.page.getByRole('heading').first().waitFor();
         expect(tab.page.url()).not.toContain('token');
         await look(path);
@@ -219,7 +213,7 @@ if (reason !== null) process.stdout.write(`tests of the console are skipped: ${r
     }
 
     expect(faults).toEqual([]);
-    expect(new Set(requested)).toEqual(new Set([stack.url()]));
+    expect(new Set(requested)).toEqual(new Set([world().stack.url()]));
   });
 });
 

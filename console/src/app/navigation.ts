@@ -21,6 +21,11 @@ export const navigation: readonly { readonly title: string; readonly links: read
       { to: '/w/$workspaceId/playground', label: t.nav.playground, floor: 'viewer' },
     ],
   },
+  // agents
+  {
+    title: t.nav.build,
+    links: [{ to: '/w/$workspaceId/agents', label: t.nav.agents, floor: 'viewer' }],
+  },
   // usage, budgets, alerts, people, audit
   {
     title: t.nav.organization,

@@ -1,5 +1,6 @@
 import { createRoute, createRouter, lazyRouteComponent, Navigate } from '@tanstack/react-router';
 import { accountRoute } from '../account/routes.ts';
+import { agentRoute, agentsRoute, draftRoute, revisionRoute } from '../agents/routes.ts';
 import { alertRoute, alertRulesRoute, alertsRoute } from '../alerts/routes.ts';
 import { approvalsRoute } from '../approvals/routes.ts';
 import { consentRoute } from '../consent/routes.ts';
@@ -48,6 +49,11 @@ export const router = createRouter({
         approvalsRoute,
         // playground
         playgroundRoute,
+        // agents
+        agentsRoute,
+        agentRoute,
+        draftRoute,
+        revisionRoute,
         // usage
         usageRoute,
         budgetsRoute,

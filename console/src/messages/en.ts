@@ -16,6 +16,8 @@ export const t = {
     open: 'Open navigation',
     skip: 'Skip to content',
     work: 'Work',
+    build: 'Build',
+    agents: 'Agents',
     runs: 'Runs',
     approvals: 'Approvals',
     playground: 'Playground',

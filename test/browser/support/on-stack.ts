@@ -23,6 +23,8 @@ interface SignInOptions {
   readonly user?: Pick<TestUser, 'email'>;
   readonly width?: number;
   readonly dark?: boolean;
+  /** A browser that is open already, in place of a new one. */
+  readonly context?: BrowserContext;
 }
 
 /** Starts it before the tests and stops it after them. Call what it returns inside of tests only. */
@@ -50,8 +52,8 @@ export function consoleStack(): () => ConsoleStack {
       models,
       effects,
       home,
-      async signedIn(path, { user = stack.tenant.users.admin, ...options } = {}) {
-        const context = await stage.context(options);
+      async signedIn(path, { user = stack.tenant.users.admin, context: given, ...options } = {}) {
+        const context = given ?? (await stage.context(options));
         const tab = await openTab(context, home + path);
         await signIn(tab.page, user);
         await tab.page.locator('#content h1').waitFor();
