@@ -9,6 +9,8 @@ import { settingsRoute } from '../organization/routes.ts';
 import { auditEntryRoute, auditRoute, invitationsRoute, keysRoute, peopleRoute, personRoute } from '../people/routes.ts';
 import { playgroundRoute } from '../playground/routes.ts';
 import { runRoute, runsRoute } from '../runs/routes.ts';
+import { skillRoute, skillsRoute } from '../skills/routes.ts';
+import { toolkitRoute, toolkitsRoute, toolRoute, toolsRoute } from '../tools/routes.ts';
 import { budgetsRoute, pricesRoute, usageRoute } from '../usage/routes.ts';
 import { inside, root, workspaceRoute } from './base-routes.tsx';
 import { AcceptInvitation, ConfirmEmail, ForgotPassword, NewPassword } from './mail-pages.tsx';
@@ -54,6 +56,14 @@ export const router = createRouter({
         agentRoute,
         draftRoute,
         revisionRoute,
+        // tools
+        toolsRoute,
+        toolRoute,
+        toolkitsRoute,
+        toolkitRoute,
+        // skills
+        skillsRoute,
+        skillRoute,
         // usage
         usageRoute,
         budgetsRoute,
