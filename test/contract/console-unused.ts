@@ -1,7 +1,6 @@
 /** Operations of the contract that the console does not use, each under the reason. An operation that it comes to use leaves the list. */
 export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
   'for programs: probes, documents, protocols, deliveries, and waiting where the console has a stream': [
-    'createRunBatch',
     'waitForRun',
     'publishEvent',
     'receiveChannelMessage',
@@ -31,7 +30,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'getStreamProtocol',
     'listDeprecations',
   ],
-  'Runs: not reached yet': ['cancelRuns', 'purgeRun', 'listRunMessages', 'listRunSteps'],
   'Sessions: not reached yet': ['listSessions', 'getSession', 'revokeSession', 'revokeOtherSessions', 'revokeUserSessions'],
   'Agents: not reached yet': [
     'createAgent',
@@ -42,7 +40,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'exportAgent',
     'cloneAgent',
     'listAvailableSubAgents',
-    'listAgentRevisions',
     'createAgentRevision',
     'getAgentRevision',
     'activateAgentRevision',
@@ -175,7 +172,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'removeWorkspaceMember',
     'listUsers',
     'createUser',
-    'getUser',
     'updateUser',
     'setUserRole',
     'deactivateUser',
@@ -197,7 +193,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'getBudget',
     'putBudget',
     'deleteBudget',
-    'getBudgetStatus',
     'listUsage',
     'listUsageRecords',
     'exportUsage',
@@ -214,7 +209,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'getAlert',
     'updateAlert',
   ],
-  'Attachments: not reached yet': ['createAttachment', 'getAttachment'],
   'Code review: not reached yet': [
     'createRepoBinding',
     'listRepoBindings',
@@ -231,7 +225,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'createReviewPlaybookRevision',
   ],
   'Evaluations: not reached yet': ['listEvaluations', 'createEvaluation', 'getEvaluation'],
-  'Feedback: not reached yet': ['listFeedback', 'putRunFeedback', 'withdrawRunFeedback'],
   'Knowledge maintenance: not reached yet': [
     'createMaintenanceRun',
     'listMaintenanceRuns',

@@ -22,6 +22,7 @@ import { isAtLeast, useMe } from './access.ts';
 import { KeyHelp, useGoKeys } from './keys.tsx';
 import { navigation } from './navigation.ts';
 import { NotFound } from './not-found.tsx';
+import { Palette } from './palette.tsx';
 import { workspacesQuery } from './queries.ts';
 import { session } from './session.ts';
 import styles from './shell.module.css';
@@ -69,6 +70,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         {isKnown ? children : <NotFound />}
       </main>
       <KeyHelp />
+      <Palette workspaceId={isKnown ? workspaceId : undefined} />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { connection } from './connection.ts';
+import { pace } from './pace.ts';
 import { decodeProblem, reasonOf } from './problem.ts';
 import { session, SignedOutError } from './session.ts';
 import { askStepUp } from './step-up-requests.ts';
@@ -15,6 +16,7 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
     const token = session.accessToken();
     if (token === null) return signedOutReply();
     const answer = await send(request.clone(), token);
+    if (answer.status === 429) await slowDown(answer);
     if (answer.status !== 401) return answer;
 
     const problem = await decodeProblem(answer);
@@ -33,6 +35,12 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
       session.ended('expired');
     return answer;
   }
+}
+
+/** Notes that a quota of requests is used up. Other limits, such as that of live runs, concern one operation and no polling. */
+async function slowDown(answer: Response): Promise<void> {
+  const problem = await decodeProblem(answer);
+  if (problem !== null && 'violated_policies' in problem.context) pace.pause(problem.retry_after_s ?? 1);
 }
 
 /** False when the session is over. */
