@@ -4,6 +4,7 @@ import { api } from './api.ts';
 import { pace } from './pace.ts';
 import { isUnreachable } from './problem.ts';
 import { session } from './session.ts';
+import { impersonation, view } from './standing.ts';
 
 // Views that look again every few seconds pass over turns while the API wants fewer requests.
 timeoutManager.setTimeoutProvider({
@@ -38,7 +39,14 @@ export const queryClient = new QueryClient({
   },
 });
 
-session.onLeave(() => queryClient.clear());
+session.onLeave(() => {
+  // Whoever signs in next is nobody's stand-in.
+  impersonation.end();
+  view.set(null);
+  queryClient.clear();
+});
+// As whom a tab asks, and of what, has changed: what it knew is another's.
+impersonation.subscribe(() => queryClient.clear());
 
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => api.getMe({}, { signal }), staleTime: 30_000 });
 export const workspacesQuery = queryOptions({
