@@ -15,6 +15,7 @@ import { useIntent } from './use-intent.ts';
 export interface EditFields<T> {
   readonly value: T;
   readonly set: <Name extends keyof T>(name: Name, value: T[Name]) => void;
+  readonly replace: (value: T) => void;
   /** What the server finds wrong with a field; null: nothing. */
   readonly error: (name: keyof T & string) => string | null;
 }
@@ -34,6 +35,10 @@ interface EditFormProps<T extends object> {
   ) => Promise<unknown>;
   /** Of each field, for messages and for the choice after a conflict. */
   readonly labels: { readonly [Name in keyof T & string]: string };
+  /** Where the object lies in what is sent, as a JSON pointer. */
+  readonly pointer?: string;
+  /** Whether a refusal says that somebody else was faster; without it, 412. */
+  readonly isOvertaken?: (error: unknown) => boolean;
   /** Fields that no storage may hold. */
   readonly secrets?: readonly (keyof T)[];
   readonly submit?: string;
@@ -49,12 +54,13 @@ interface EditFormProps<T extends object> {
  */
 export function EditForm<T extends object>(props: EditFormProps<T>) {
   const { draft, current, read, write, labels, secrets = [], submit = t.actions.save, disabledBecause = null, onSaved, children } = props;
+  const { pointer: prefix = '', isOvertaken = isPreconditionFailed } = props;
   const { edit, isDirty, change, drop } = useEdit(draft, current, secrets);
   const [merge, setMerge] = useState<readonly JsonConflict[] | null>(null);
   const [isSaved, setSaved] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const names = Object.keys(labels) as (keyof T & string)[]; // the type has these alone
-  const pointers = names.map((name) => `/${name}`);
+  const pointers = names.map((name) => `${prefix}/${name}`);
   const takeOver = async () => {
     const now = await read();
     // What has been typed since then counts as well.
@@ -64,7 +70,7 @@ export function EditForm<T extends object>(props: EditFormProps<T>) {
   const { send, isBusy, error } = useIntent<Partial<T>>((content, options) => {
     const ifMatch = edit.base.etag;
     return write(content, { ...options, ...(ifMatch !== undefined && { ifMatch }) }, edit.mine).catch(async (thrown: unknown) => {
-      if (thrown instanceof ApiError && thrown.status === 412) await takeOver();
+      if (isOvertaken(thrown)) await takeOver();
       throw thrown;
     });
   });
@@ -74,6 +80,10 @@ export function EditForm<T extends object>(props: EditFormProps<T>) {
   const set: EditFields<T>['set'] = (name, value) => {
     setSaved(false);
     change(({ base, mine }) => ({ base, mine: { ...mine, [name]: value } }));
+  };
+  const replace = (value: T) => {
+    setSaved(false);
+    change(({ base }) => ({ base, mine: value }));
   };
   const discard = () => {
     drop();
@@ -111,7 +121,7 @@ export function EditForm<T extends object>(props: EditFormProps<T>) {
           onChoose={(value) => choose(conflict, value)}
         />
       ))}
-      {children({ value: edit.mine, set, error: (name) => at(`/${name}`) })}
+      {children({ value: edit.mine, set, replace, error: (name) => at(`${prefix}/${name}`) })}
       <div className="actions">
         <Button
           type="submit"
@@ -134,4 +144,8 @@ export function EditForm<T extends object>(props: EditFormProps<T>) {
 function labelOf({ pointer }: JsonConflict, labels: Readonly<Record<string, string>>): string {
   const [name = '', ...within] = pointer.split('/').slice(1);
   return [labels[name] ?? name, ...within].join(' › ');
+}
+
+function isPreconditionFailed(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 412;
 }

@@ -1,3 +1,4 @@
+import { etagOf } from '@longhaul/client';
 import { useEffect, useState } from 'react';
 import { draftKey } from './draft.ts';
 import { isSame } from './merge-json.ts';
@@ -6,6 +7,11 @@ import { isSame } from './merge-json.ts';
 export interface Version<T> {
   readonly value: T;
   readonly etag?: string | undefined;
+}
+
+/** What was read, with the ETag of its reply, which a cache that compares and copies would lose. */
+export function versionOf<T extends object>(value: T): Version<T> {
+  return { value, etag: etagOf(value) };
 }
 
 /** What is edited: the version that it began with, and what has been made of it. */
