@@ -21,6 +21,16 @@ export const navigation: readonly { readonly title: string; readonly links: read
       { to: '/w/$workspaceId/playground', label: t.nav.playground, floor: 'viewer' },
     ],
   },
+  // agents, tools, skills
+  {
+    title: t.nav.build,
+    links: [
+      { to: '/w/$workspaceId/agents', label: t.nav.agents, floor: 'viewer' },
+      { to: '/w/$workspaceId/tools', label: t.nav.tools, floor: 'viewer' },
+      { to: '/w/$workspaceId/toolkits', label: t.nav.toolkits, floor: 'viewer' },
+      { to: '/w/$workspaceId/skills', label: t.nav.skills, floor: 'viewer' },
+    ],
+  },
   // usage, budgets, alerts, people, audit
   {
     title: t.nav.organization,

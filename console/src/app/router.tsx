@@ -1,5 +1,6 @@
 import { createRoute, createRouter, lazyRouteComponent, Navigate } from '@tanstack/react-router';
 import { accountRoute } from '../account/routes.ts';
+import { agentRoute, agentsRoute } from '../agents/routes.ts';
 import { alertRoute, alertRulesRoute, alertsRoute } from '../alerts/routes.ts';
 import { approvalsRoute } from '../approvals/routes.ts';
 import { consentRoute } from '../consent/routes.ts';
@@ -8,6 +9,8 @@ import { settingsRoute } from '../organization/routes.ts';
 import { auditEntryRoute, auditRoute, invitationsRoute, keysRoute, peopleRoute, personRoute } from '../people/routes.ts';
 import { playgroundRoute } from '../playground/routes.ts';
 import { runRoute, runsRoute } from '../runs/routes.ts';
+import { skillRoute, skillsRoute } from '../skills/routes.ts';
+import { toolkitRoute, toolkitsRoute, toolRoute, toolsRoute } from '../tools/routes.ts';
 import { budgetsRoute, pricesRoute, usageRoute } from '../usage/routes.ts';
 import { inside, root, workspaceRoute } from './base-routes.tsx';
 import { AcceptInvitation, ConfirmEmail, ForgotPassword, NewPassword } from './mail-pages.tsx';
@@ -48,6 +51,17 @@ export const router = createRouter({
         approvalsRoute,
         // playground
         playgroundRoute,
+        // agents
+        agentsRoute,
+        agentRoute,
+        // tools
+        toolsRoute,
+        toolRoute,
+        toolkitsRoute,
+        toolkitRoute,
+        // skills
+        skillsRoute,
+        skillRoute,
         // usage
         usageRoute,
         budgetsRoute,
