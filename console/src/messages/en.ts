@@ -248,6 +248,7 @@ export const t = {
     edit: 'Edit and approve',
     editDo: 'Approve with these arguments',
     respond: 'Send the answer',
+    respondInstead: 'Answer in its place…',
     response: 'Answer',
     responseJson: 'Answer (JSON)',
     comment: 'Comment (for a rejection, what the agent is told)',
