@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { asking, makeNamed, playing } from '../sub-agents/family.ts';
 import { created, makeAgent, scripted, startRun, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { consoleStack } from './support/on-stack.ts';
@@ -92,7 +91,7 @@ interface RunRow {
     await until(async () => (await cards.count()) === 1);
 
     expect(
-      asking
+      asked
         .done()
         .map(({ body }) => body)
         .toSorted(),
@@ -106,10 +105,18 @@ interface RunRow {
     const { stack, models, effects, signedIn, home } = on();
     const slug = `ask-${crypto.randomUUID().slice(0, 8)}`;
     const tool = await created(stack, '/tools', writeTool(slug, effects));
-    const leaf = await makeNamed(stack, { tools: [{ id: tool.id }], approvals: { write: 'ask' } });
-    const top = await makeNamed(stack, { sub_agents: [{ id: leaf.id }] });
-    const task = playing(models, [asking([slug, { n: 5 }]), { text: 'Written.' }]);
-    const run = await startRun(stack, top.id, playing(models, [asking([leaf, task]), { text: 'Done.' }]));
+    const agentWith = async (document: Record<string, unknown>) => {
+      const name = `agent-${crypto.randomUUID().slice(0, 8)}`;
+      const revision = { instructions: 'Do what the script says.', ...document };
+      return { ...(await created(stack, '/agents', { slug: name, name, revision, activate: true })), slug: name };
+    };
+    const leaf = await agentWith({ tools: [{ id: tool.id }], approvals: { write: 'ask' } });
+    const top = await agentWith({ sub_agents: [{ id: leaf.id }] });
+    models.script(`${slug}-leaf`, { steps: [{ tool_calls: [{ name: slug, arguments: { n: 5 } }] }, { text: 'Written.' }] });
+    models.script(`${slug}-top`, {
+      steps: [{ tool_calls: [{ name: `ask_${leaf.slug}`, arguments: { task: `[script:${slug}-leaf]` } }] }, { text: 'Done.' }],
+    });
+    const run = await startRun(stack, top.id, `[script:${slug}-top]`);
     const { page, context } = await signedIn('/approvals');
     const card = page.getByRole('article', { name: new RegExp(slug) });
     await card.waitFor();
@@ -153,15 +160,20 @@ interface RunRow {
     const cardOf = (page: Page) => page.getByRole('article', { name: new RegExp(asked.slug) });
     await cardOf(second.page).waitFor();
     // The second one still looks at the question when the first answers it.
-    await second.page.route(/\/runs(?:\?|\/[^/]+\/approvals\?)/, (route) =>
-      route.request().method() === 'GET' ? undefined : route.continue(),
-    );
+    const lists = /\/runs(?:\?|\/[^/]+\/approvals\?)/;
+    const kept = new Map<string, string>();
+    await second.page.route(lists, async (route) => {
+      const url = route.request().url();
+      if (!kept.has(url)) kept.set(url, await (await route.fetch()).text());
+      await route.fulfill({ contentType: 'application/json', body: kept.get(url) ?? '' });
+    });
+    await until(() => [...kept.keys()].some((url) => url.includes(`${asked.runs[0]?.id}/approvals`)));
 
     await cardOf(first.page).getByRole('button', { name: 'Approve', exact: true }).click();
     await until(() => asked.done().length === 1);
     await cardOf(second.page).getByRole('button', { name: 'Reject' }).click();
     await second.page.getByText('Somebody else has answered this question.').waitFor();
-    await second.page.unroute(/\/runs(?:\?|\/[^/]+\/approvals\?)/);
+    await second.page.unroute(lists);
 
     await second.page.getByText(/answered: approved/).waitFor();
     expect(asked.done()).toHaveLength(1);
