@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { makeAgent, scripted, startRun, writeTool } from '../support/scenario.ts';
+import { created, makeAgent, scripted, startRun, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { consoleStack } from './support/on-stack.ts';
 import { lookAtWidths, reasonToSkip } from './support/stage.ts';
@@ -76,9 +76,9 @@ interface RunRow {
   });
 
   test('two of three questions are approved together with keys alone, at 320 px', async () => {
-    const asking = await askingRuns(3);
+    const asked = await askingRuns(3);
     const { page, context } = await on().signedIn('/approvals', { width: 320 });
-    const cards = page.getByRole('article', { name: new RegExp(asking.slug) });
+    const cards = page.getByRole('article', { name: new RegExp(asked.slug) });
     await until(async () => (await cards.count()) === 3);
 
     await page.keyboard.press('j');
@@ -87,11 +87,11 @@ interface RunRow {
     await page.keyboard.press('x');
     await page.getByText('2 questions are selected.').waitFor();
     await page.keyboard.press('Shift+A');
-    await until(() => asking.done().length === 2);
+    await until(() => asked.done().length === 2);
     await until(async () => (await cards.count()) === 1);
 
     expect(
-      asking
+      asked
         .done()
         .map(({ body }) => body)
         .toSorted(),
@@ -101,43 +101,82 @@ interface RunRow {
     await context.close();
   });
 
+  test('a question of a sub-agent is in the inbox, and the tree shows what waits and what each costs', async () => {
+    const { stack, models, effects, signedIn, home } = on();
+    const slug = `ask-${crypto.randomUUID().slice(0, 8)}`;
+    const tool = await created(stack, '/tools', writeTool(slug, effects));
+    const agentWith = async (document: Record<string, unknown>) => {
+      const name = `agent-${crypto.randomUUID().slice(0, 8)}`;
+      const revision = { instructions: 'Do what the script says.', ...document };
+      return { ...(await created(stack, '/agents', { slug: name, name, revision, activate: true })), slug: name };
+    };
+    const leaf = await agentWith({ tools: [{ id: tool.id }], approvals: { write: 'ask' } });
+    const top = await agentWith({ sub_agents: [{ id: leaf.id }] });
+    models.script(`${slug}-leaf`, { steps: [{ tool_calls: [{ name: slug, arguments: { n: 5 } }] }, { text: 'Written.' }] });
+    models.script(`${slug}-top`, {
+      steps: [{ tool_calls: [{ name: `ask_${leaf.slug}`, arguments: { task: `[script:${slug}-leaf]` } }] }, { text: 'Done.' }],
+    });
+    const run = await startRun(stack, top.id, `[script:${slug}-top]`);
+    const { page, context } = await signedIn('/approvals');
+    const card = page.getByRole('article', { name: new RegExp(slug) });
+    await card.waitFor();
+
+    await page.goto(`${home}/runs/${run.id}?tab=tree`);
+    const tree = page.getByRole('list', { name: 'Sub-agents' });
+    const child = tree.getByRole('listitem').filter({ hasText: leaf.slug }).last();
+    await child.getByText('Waits for an approval').waitFor();
+    const costs = await child.getByText('with sub-agents').count();
+    await page.goto(`${home}/approvals`);
+    await card.getByRole('button', { name: 'Approve', exact: true }).click();
+    await until(async () => (await listed(`agent_id=${top.id}&status=succeeded`)).length === 1);
+
+    expect(costs).toBe(1);
+    expect(effects.effects.filter(({ path }) => path === `/${slug}`)).toHaveLength(1);
+    await context.close();
+  });
+
   test('arguments are edited in a form that shows what changes, and the call gets them', async () => {
-    const asking = await askingRuns(1);
+    const asked = await askingRuns(1);
     const { page, context } = await on().signedIn('/approvals');
-    const card = page.getByRole('article', { name: new RegExp(asking.slug) });
+    const card = page.getByRole('article', { name: new RegExp(asked.slug) });
     await card.getByRole('button', { name: 'Edit and approve' }).click();
     await card.getByText('Nothing has been changed yet.').waitFor();
 
     await card.getByLabel('n', { exact: true }).fill('41');
     const changes = await card.getByRole('region', { name: 'Changes' }).textContent();
     await card.getByRole('button', { name: 'Approve with these arguments' }).click();
-    await until(() => asking.done().length === 1);
+    await until(() => asked.done().length === 1);
 
     expect(changes).toContain('/n');
-    expect(asking.done()[0]?.body).toBe('{"n":41}');
+    expect(asked.done()[0]?.body).toBe('{"n":41}');
     await context.close();
   });
 
   test('two people answer one question: one decision, and the other is told whose it was', async () => {
-    const asking = await askingRuns(1);
+    const asked = await askingRuns(1);
     const { stack, signedIn } = on();
     const first = await signedIn('/approvals');
     const second = await signedIn('/approvals', { user: stack.tenant.users.owner });
-    const cardOf = (page: Page) => page.getByRole('article', { name: new RegExp(asking.slug) });
+    const cardOf = (page: Page) => page.getByRole('article', { name: new RegExp(asked.slug) });
     await cardOf(second.page).waitFor();
     // The second one still looks at the question when the first answers it.
-    await second.page.route(/\/runs(?:\?|\/[^/]+\/approvals\?)/, (route) =>
-      route.request().method() === 'GET' ? undefined : route.continue(),
-    );
+    const lists = /\/runs(?:\?|\/[^/]+\/approvals\?)/;
+    const kept = new Map<string, string>();
+    await second.page.route(lists, async (route) => {
+      const url = route.request().url();
+      if (!kept.has(url)) kept.set(url, await (await route.fetch()).text());
+      await route.fulfill({ contentType: 'application/json', body: kept.get(url) ?? '' });
+    });
+    await until(() => [...kept.keys()].some((url) => url.includes(`${asked.runs[0]?.id}/approvals`)));
 
     await cardOf(first.page).getByRole('button', { name: 'Approve', exact: true }).click();
-    await until(() => asking.done().length === 1);
+    await until(() => asked.done().length === 1);
     await cardOf(second.page).getByRole('button', { name: 'Reject' }).click();
     await second.page.getByText('Somebody else has answered this question.').waitFor();
-    await second.page.unroute(/\/runs(?:\?|\/[^/]+\/approvals\?)/);
+    await second.page.unroute(lists);
 
     await second.page.getByText(/answered: approved/).waitFor();
-    expect(asking.done()).toHaveLength(1);
+    expect(asked.done()).toHaveLength(1);
     await first.context.close();
     await second.context.close();
   });
@@ -198,6 +237,11 @@ interface RunRow {
     await page.locator('header [data-status="succeeded"]').waitFor();
     await page.getByRole('button', { name: 'No', exact: true }).click();
     await page.getByLabel('Comment (optional)').fill('Too short.');
+    await page.getByLabel('Tags, separated by commas').fill('x'.repeat(41));
+    await page.getByRole('button', { name: 'Vote', exact: true }).click();
+    const tags = page.getByLabel('Tags, separated by commas');
+    await until(() => tags.evaluate((node) => node === document.activeElement && node.getAttribute('aria-invalid') === 'true'));
+    await tags.fill('short, style');
     await page.getByRole('button', { name: 'Vote', exact: true }).click();
     await page.getByText('This revision has 0 up, 1 down.').waitFor();
 
@@ -232,11 +276,11 @@ interface RunRow {
   });
 
   test('a viewer sees runs and questions, and nothing that acts on them', async () => {
-    const asking = await askingRuns(1);
+    const asked = await askingRuns(1);
     const { stack, signedIn, home } = on();
     const { page, context } = await signedIn('/runs', { user: stack.tenant.users.viewer });
     const seen: string[] = [];
-    for (const path of [`/runs`, `/runs/${asking.runs[0]?.id}`, `/runs/${asking.runs[0]?.id}?tab=messages`, '/approvals', '/playground']) {
+    for (const path of [`/runs`, `/runs/${asked.runs[0]?.id}`, `/runs/${asked.runs[0]?.id}?tab=messages`, '/approvals', '/playground']) {
       await page.goto(home + path);
       await page.locator('#content h1').waitFor();
       if (path === '/approvals') await page.getByRole('article').first().waitFor();
@@ -249,7 +293,7 @@ interface RunRow {
   });
 
   test('every part of these views has nothing for axe, fits, and keeps to the policy: at 320 and 1280 px, light and dark', async () => {
-    const asking = await askingRuns(1);
+    const asked = await askingRuns(1);
     const { stack, signedIn, home } = on();
     const agent = await makeAgent(stack, []);
     const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Look.' }] }));
@@ -267,7 +311,7 @@ interface RunRow {
         faults.push(...(await lookAtWidths(tab, `run-${name}`)));
       }
       await page.goto(`${home}/approvals`);
-      const card = page.getByRole('article', { name: new RegExp(asking.slug) });
+      const card = page.getByRole('article', { name: new RegExp(asked.slug) });
       await card.getByLabel('Select').check();
       await card.getByRole('button', { name: 'Edit and approve' }).click();
       await card.getByLabel('n', { exact: true }).fill('2');

@@ -51,6 +51,7 @@ export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, se
   const mayAnswer = useMay(question.floor);
   const queries = useQueryClient();
   const [isEditing, setEditing] = useState(false);
+  const [isResponding, setResponding] = useState(question.reason !== 'tool_call');
   const [comment, setComment] = useState('');
   const { send, sending, error } = useIntent(async (resolution: Resolution, options) => {
     try {
@@ -112,7 +113,7 @@ export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, se
           onDone={(edited_args) => void answer({ decision: 'edit', edited_args })}
         />
       )}
-      {allows('respond') && question.reason !== 'tool_call' && (
+      {allows('respond') && isResponding && (
         <Respond
           question={question}
           isBusy={sending?.decision === 'respond'}
@@ -146,6 +147,11 @@ export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, se
             {allows('edit') && (
               <Button isDisabled={sending !== null} onPress={() => setEditing(true)}>
                 {t.approvals.edit}
+              </Button>
+            )}
+            {allows('respond') && !isResponding && (
+              <Button isDisabled={sending !== null} onPress={() => setResponding(true)}>
+                {t.approvals.respondInstead}
               </Button>
             )}
           </div>

@@ -1,6 +1,6 @@
 import { Button } from 'react-aria-components';
-import { t } from '../messages/en.ts';
 import { Fault } from '../ui/notice.tsx';
+import { t as own } from './messages.ts';
 import styles from './playground.module.css';
 import type { UploadedFile } from './use-uploads.ts';
 
@@ -14,15 +14,15 @@ interface FileChipsProps {
 export function FileChips({ files, onRemove, onRetry }: FileChipsProps) {
   if (files.length === 0) return null;
   return (
-    <ul className={styles.files} aria-label={t.playground.files}>
+    <ul className={styles.files} aria-label={own.files}>
       {files.map(({ key, name, attachment, error }) => (
         <li key={key}>
           <span className={styles.chip}>
             {name}
             <span className="hint" role="status">
-              {error !== null ? t.playground.notUploaded : attachment === null ? t.playground.uploading : t.playground.uploaded}
+              {error !== null ? own.notUploaded : attachment === null ? own.uploading : own.uploaded}
             </span>
-            <Button className="react-aria-Button quiet" aria-label={t.playground.removeFile(name)} onPress={() => onRemove(key)}>
+            <Button className="react-aria-Button quiet" aria-label={own.removeFile(name)} onPress={() => onRemove(key)}>
               ✕
             </Button>
           </span>

@@ -13,6 +13,7 @@ import { Choice } from '../ui/choice.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';
 import { parseConversation, type Conversation } from './conversation.ts';
+import { t as own } from './messages.ts';
 import styles from './playground.module.css';
 import { Say } from './say.tsx';
 
@@ -21,7 +22,7 @@ const turnsShown = 10;
 
 /** A conversation with an agent. */
 export function PlaygroundPage() {
-  useTitle(t.playground.title);
+  useTitle(own.title);
   const { workspaceId } = playgroundRoute.useParams();
   const conversation = playgroundRoute.useSearch();
   const navigate = useNavigate();
@@ -52,40 +53,40 @@ export function PlaygroundPage() {
   return (
     <div className={styles.page}>
       <div className={styles.top}>
-        <h1>{t.playground.title}</h1>
+        <h1>{own.title}</h1>
         {conversation.session !== undefined && (
           <Button onPress={() => void go({ agent: agentId, ...(conversation.persona && { persona: conversation.persona }) })}>
-            {t.playground.fresh}
+            {own.fresh}
           </Button>
         )}
       </div>
       {agents.error !== null && <Fault error={agents.error} onRetry={() => void agents.refetch()} />}
-      {agents.data !== undefined && usable.length === 0 && <p className="hint">{t.playground.noAgents}</p>}
+      {agents.data !== undefined && usable.length === 0 && <p className="hint">{own.noAgents}</p>}
       {usable.length > 0 && (
         <div className={styles.choices}>
           <Choice
-            label={t.playground.agent}
+            label={own.agent}
             value={agentId}
             options={usable.map(({ id, name }) => ({ id, label: name }))}
             onChange={(agent) => void go({ agent })}
           />
           {choices.length > 0 && (
             <Choice
-              label={t.playground.persona}
+              label={own.persona}
               value={conversation.persona ?? ''}
-              options={[{ id: '', label: t.playground.noPersona }, ...choices.map(({ slug, name }) => ({ id: slug, label: name }))]}
+              options={[{ id: '', label: own.noPersona }, ...choices.map(({ slug, name }) => ({ id: slug, label: name }))]}
               onChange={(persona) => void go(parseConversation({ ...conversation, persona }))}
             />
           )}
           {(revisions.data?.items ?? []).length > 1 && (
             <Choice
-              label={t.playground.revision}
+              label={own.revision}
               value={conversation.revision ?? ''}
               options={[
-                { id: '', label: t.playground.activeRevision },
+                { id: '', label: own.activeRevision },
                 ...(revisions.data?.items ?? []).map(({ id, number, note }) => ({
                   id,
-                  label: t.playground.revisionNumber(number, note?.slice(0, 60) ?? ''),
+                  label: own.revisionNumber(number, note?.slice(0, 60) ?? ''),
                 })),
               ]}
               onChange={(revision) => void go(parseConversation({ ...conversation, agent: agentId, revision }))}
@@ -126,7 +127,7 @@ function Talk({ workspaceId, conversation, onBegun }: TalkProps) {
   const live = turns.find(({ status }) => isRunLive(status));
   return (
     <>
-      {session === undefined && <p className="hint">{t.playground.empty}</p>}
+      {session === undefined && <p className="hint">{own.empty}</p>}
       {runs.error !== null && <Fault error={runs.error} onRetry={() => void runs.refetch()} />}
       {turns.map(({ id }) => (
         <Turn key={id} runId={id} workspaceId={workspaceId} />

@@ -2,7 +2,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ClipboardEvent, type KeyboardEvent } from 'react';
 import { Button, DropZone, FileTrigger, Form, type DropZoneProps } from 'react-aria-components';
 import { api } from '../app/api.ts';
-import { t } from '../messages/en.ts';
 import { Choice } from '../ui/choice.tsx';
 import { useDraft } from '../ui/draft.ts';
 import { Area } from '../ui/fields.tsx';
@@ -10,6 +9,7 @@ import { Fault } from '../ui/notice.tsx';
 import { useIntent } from '../ui/use-intent.ts';
 import type { Conversation } from './conversation.ts';
 import { FileChips } from './file-chips.tsx';
+import { t as own } from './messages.ts';
 import styles from './playground.module.css';
 import { useUploads } from './use-uploads.ts';
 
@@ -70,7 +70,7 @@ export function Say({ workspaceId, conversation, liveRunId, onBegun }: SayProps)
     uploads.add(dropped.filter((file) => file !== null));
   };
   return (
-    <DropZone className={styles.drop ?? ''} aria-label={t.playground.drop} onDrop={(event) => void onDrop(event)}>
+    <DropZone className={styles.drop ?? ''} aria-label={own.drop} onDrop={(event) => void onDrop(event)}>
       <Form
         className={styles.say}
         onSubmit={(event) => {
@@ -79,34 +79,26 @@ export function Say({ workspaceId, conversation, liveRunId, onBegun }: SayProps)
         }}
       >
         {start.error !== null && <Fault error={start.error} />}
-        <Area
-          label={t.playground.input}
-          hint={t.playground.hint}
-          rows={3}
-          value={text}
-          onChange={setText}
-          onKeyDown={onKeyDown}
-          onPaste={onPaste}
-        />
+        <Area label={own.input} hint={own.hint} rows={3} value={text} onChange={setText} onKeyDown={onKeyDown} onPaste={onPaste} />
         <FileChips files={uploads.files} onRemove={uploads.remove} onRetry={uploads.again} />
         <div className="actions">
           <Button type="submit" className="react-aria-Button primary" isPending={start.isBusy} isDisabled={!canSend}>
-            {t.playground.send}
+            {own.send}
           </Button>
           <FileTrigger allowsMultiple onSelect={(chosen) => uploads.add([...(chosen ?? [])])}>
-            <Button>{t.playground.attach}</Button>
+            <Button>{own.attach}</Button>
           </FileTrigger>
           {liveRunId !== null && <Stop runId={liveRunId} />}
         </div>
-        <p className="hint">{t.playground.attachHint}</p>
+        <p className="hint">{own.attachHint}</p>
         {liveRunId !== null && (
           <Choice
-            label={t.playground.busy}
+            label={own.busy}
             value={onBusy}
             onChange={setOnBusy}
             options={[
-              { id: 'enqueue', label: t.playground.queue },
-              { id: 'steer', label: t.playground.steer },
+              { id: 'enqueue', label: own.queue },
+              { id: 'steer', label: own.steer },
             ]}
           />
         )}
@@ -126,7 +118,7 @@ function Stop({ runId }: { readonly runId: string }) {
   return (
     <>
       <Button isPending={isBusy} onPress={() => void stop()}>
-        {t.playground.stop}
+        {own.stop}
       </Button>
       {error !== null && <Fault error={error} />}
     </>

@@ -2,14 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { ApiError } from '@longhaul/client';
 import { useMay } from '../app/access.ts';
-import { api } from '../app/api.ts';
+import { api, type Views } from '../app/api.ts';
 import { useTitle } from '../app/card-page.tsx';
 import { NotFound } from '../app/not-found.tsx';
 import { runRoute } from './routes.ts';
 import { t } from '../messages/en.ts';
+import { Json } from '../ui/json.tsx';
 import { Fault, Notice } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';
 import { Countdown } from '../ui/time.tsx';
+import { Attachment } from './attachment.tsx';
 import { CancelRun } from './cancel-run.tsx';
 import { PurgeRun } from './purge-run.tsx';
 import { RetryRun } from './retry-run.tsx';
@@ -76,6 +78,7 @@ function OneRun({ runId, workspaceId }: { readonly runId: string; readonly works
       <div className={styles.columns}>
         <div className={styles.main}>
           <RunTabs run={run.data} workspaceId={workspaceId} isLive={isLive}>
+            {timeline.entries.length === 0 && link !== 'connecting' && <Asked input={run.data.input} />}
             <Transcript timeline={timeline} runId={runId} workspaceId={workspaceId} isLoading={link === 'connecting'} />
             {mayAct && isLive && status !== 'cancelling' && <SteerRun runId={runId} />}
           </RunTabs>
@@ -84,6 +87,20 @@ function OneRun({ runId, workspaceId }: { readonly runId: string; readonly works
       </div>
       <Announcer status={status} count={timeline.entries.length} />
     </div>
+  );
+}
+
+/** What a run was asked, where no frame says it: before its turn, or where that never came. */
+function Asked({ input }: { readonly input: Views['RunView']['input'] }) {
+  return (
+    <section className={`${styles.message} ${styles.person}`} aria-label={t.run.user}>
+      <h2 className={styles.name}>{t.run.user}</h2>
+      {input.text !== undefined && <p className={styles.plain}>{input.text}</p>}
+      {input.json !== undefined && <Json value={input.json} label="json" />}
+      {input.attachments.map((file) => (
+        <Attachment key={file.attachment_id} file={file} />
+      ))}
+    </section>
   );
 }
 

@@ -1,12 +1,15 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { Button, Form } from 'react-aria-components';
 import { api, type Views } from '../app/api.ts';
 import { Area, Field } from '../ui/fields.tsx';
+import { useFieldErrors } from '../ui/field-errors.ts';
 import { Fault } from '../ui/notice.tsx';
 import { useIntent } from '../ui/use-intent.ts';
 import { t as own } from './messages.ts';
 import styles from './run.module.css';
+
+const fields = ['/comment', '/correction', '/tags'];
 
 type Rating = Views['FeedbackPut']['rating'];
 
@@ -20,6 +23,8 @@ export function Vote({ run }: { readonly run: Pick<Views['RunView'], 'id' | 'age
   const [said, setSaid] = useState('');
   const votes = useIntent((content: Views['FeedbackPut']) => api.putRunFeedback({ run_id: run.id, ...content }));
   const withdrawals = useIntent((runId: string) => api.withdrawRunFeedback({ run_id: runId }));
+  const form = useRef<HTMLFormElement>(null);
+  const wrong = useFieldErrors(votes.error, fields, form);
   const settle = async (isDone: boolean, words: string) => {
     if (!isDone) return;
     setSaid(words);
@@ -42,6 +47,7 @@ export function Vote({ run }: { readonly run: Pick<Views['RunView'], 'id' | 'age
   };
   return (
     <Form
+      ref={form}
       className={styles.vote}
       aria-label={own.vote.title}
       onSubmit={(event) => {
@@ -51,7 +57,7 @@ export function Vote({ run }: { readonly run: Pick<Views['RunView'], 'id' | 'age
     >
       <h2>{own.vote.title}</h2>
       <Counts run={run} />
-      {votes.error !== null && <Fault error={votes.error} />}
+      {votes.error !== null && <Fault error={votes.error} fields={fields} />}
       {withdrawals.error !== null && <Fault error={withdrawals.error} />}
       <div className="actions">
         {(['up', 'down'] as const).map((one) => (
@@ -65,9 +71,9 @@ export function Vote({ run }: { readonly run: Pick<Views['RunView'], 'id' | 'age
       </div>
       {rating !== null && (
         <>
-          <Area label={own.vote.comment} rows={2} value={comment} onChange={setComment} />
-          <Area label={own.vote.correction} rows={2} value={correction} onChange={setCorrection} />
-          <Field label={own.vote.tags} value={tags} onChange={setTags} />
+          <Area label={own.vote.comment} rows={2} value={comment} onChange={setComment} error={wrong.at('/comment')} />
+          <Area label={own.vote.correction} rows={2} value={correction} onChange={setCorrection} error={wrong.at('/correction')} />
+          <Field label={own.vote.tags} value={tags} onChange={setTags} error={wrong.at('/tags')} />
           <div className="actions">
             <Button type="submit" isPending={votes.isBusy}>
               {own.vote.save}
