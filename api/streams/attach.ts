@@ -30,7 +30,7 @@ export type Opening =
 /** Performs all checks of a stream connect before the first byte of the stream, in one query. Throws 503, 429, 404, 422. */
 export async function openStream(deps: { readonly db: Databases; readonly hub: Hub }, request: StreamRequest): Promise<Opening> {
   const { caller, correlationId, runId, socket } = request;
-  const slot = deps.hub.admit(principalOf(caller));
+  const slot = deps.hub.takeSlot(principalOf(caller));
   try {
     const options = { tenant: tenantOf(caller), actor: systemActor, correlationId };
     const state = await deps.hub.openings.inTurn('run', socket, () =>

@@ -93,7 +93,7 @@ export class Hub implements StreamHost {
   }
 
   /** Reserves a slot for a stream. Throws 503 while draining, 429 above the limits of the principal or the process. */
-  admit(principal: string): Slot {
+  takeSlot(principal: string): Slot {
     if (this.draining.aborted) throw fail('service_unavailable', { reason: 'draining', retryAfterS: 1 });
     return this.#admission.take(principal);
   }

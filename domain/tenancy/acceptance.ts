@@ -3,7 +3,7 @@ import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { callerOfPerson } from '../identity/callers/caller.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { admitsDomain } from '../identity/people/email-domains.ts';
+import { allowsDomain } from '../identity/people/email-domains.ts';
 import { rankAt } from './rank-rules.ts';
 import { writeAcceptance, isMemberAddress, type Acceptance } from '../../db/tenancy/people/write-invitations.ts';
 import type { InvitationAnswer } from '../../db/tenancy/people/acceptance.ts';
@@ -24,7 +24,7 @@ export function judgeInvitation(invitation: InvitationAnswer, email: string): vo
   if (!invitation.isOpen) throw noInvitation();
   if (!isVouchedFor(invitation))
     throw fail('gone', { reason: 'inviter_rank', detail: 'The sender is no longer allowed to send this invitation.' });
-  if (!admitsDomain(email, invitation))
+  if (!allowsDomain(email, invitation))
     throw fail('gone', { reason: 'email_domain', detail: 'The organization no longer accepts addresses of this domain.' });
   assertScopeActive(invitation.organizationStatus, invitation.isWorkspaceActive);
   if (invitation.isUser) throw addressTaken(invitation.isMember);

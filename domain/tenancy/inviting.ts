@@ -10,7 +10,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { lockCreator, creatorGone } from '../identity/people/creator.ts';
 import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
 import { lockJoining } from './joining.ts';
-import { admitsDomain, refuseDomain } from '../identity/people/email-domains.ts';
+import { allowsDomain, refuseDomain } from '../identity/people/email-domains.ts';
 import { workspacesOf } from '../../db/reach.ts';
 import type { Changing } from '../../db/scope.ts';
 import { setRevoked } from '../../db/tenancy/people/write-invitations.ts';
@@ -71,7 +71,7 @@ export async function invite(ctx: Changing, mailKeys: MailKeys, invited: Invited
 export async function resendInvitation(ctx: Changing, mailKeys: MailKeys, invitation: LockedInvitation): Promise<InvitationRow> {
   if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
   if (mailKeys === null) throw noMailer();
-  if (!admitsDomain(invitation.email, { emailDomains: invitation.emailDomains }))
+  if (!allowsDomain(invitation.email, { emailDomains: invitation.emailDomains }))
     throw fail('state_conflict', { reason: 'email_domain', detail: 'The organization no longer accepts addresses of this domain.' });
   if (invitation.resendCount >= maxResends)
     throw fail('state_conflict', { reason: 'limit_reached', detail: `An invitation can be resent at most ${maxResends} times.` });

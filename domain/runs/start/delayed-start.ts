@@ -24,7 +24,7 @@ export type Admission = { readonly isDone: true } | { readonly isDone: false; re
  * Admits a delayed run once it is due: it becomes active, or is queued as its `on_busy` says; with `reject` it ends when the conversation is busy. A run that
  * is no longer delayed is left as it is. While the queue is full the run stays delayed.
  */
-export async function admitRun(tx: TenantTransaction, runId: string): Promise<Admission> {
+export async function startDelayed(tx: TenantTransaction, runId: string): Promise<Admission> {
   const conversation = await lockConversationOfRun(tx, runId);
   const run = conversation && (await lockRun(tx, runId));
   const delayed = run && (await readDelayed(tx, runId));
