@@ -85,7 +85,7 @@ export const effectiveOperations = {
       if (typeof body.persona_slug === 'string' && source.persona === null)
         throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: body.persona_slug });
       const agent = await see(ctx, Agent, params.agent_id);
-      const checked = await validateRevision(ctx, { home: agent, draft: toRevisionDraft(body.revision) }, revisionChecks(ctx));
+      const checked = await validateRevision(ctx, { rowScope: agent, draft: toRevisionDraft(body.revision) }, revisionChecks(ctx));
       const { effective, prompt } = await configure(ctx, source, checked.document);
       const problems = [...checked.problems, ...runProblems(effective, prompt)];
       return {

@@ -36,9 +36,9 @@ export const attachments = area('Attachments', {
     },
     async (ctx, { identified }) => {
       const { body, storageKey } = identified;
-      const home = await resolveNewRowWorkspace(ctx, body.workspace_id);
+      const rowScope = await resolveNewRowWorkspace(ctx, body.workspace_id);
       const row = await insertAttachment(ctx, {
-        ...home,
+        ...rowScope,
         ...body.file,
         storageKey,
         purpose: body.purpose ?? 'run_input',

@@ -56,7 +56,7 @@ export const passwordOperations = {
     async (ctx, { body }) => {
       await addMail(ctx, ctx.deps.keys, {
         mail: { template: 'password_reset', email: normalizeEmail(body.email) },
-        home: { organizationId: null, workspaceId: null },
+        rowScope: { organizationId: null, workspaceId: null },
       });
     },
   ),

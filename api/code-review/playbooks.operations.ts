@@ -73,10 +73,10 @@ export const playbookOperations = {
       },
     },
     async (ctx, { body }) => {
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const templates = await readTemplates(ctx, depsOf(ctx), body.templates ?? {});
       const id = await makePlaybook(ctx, {
-        home,
+        rowScope,
         slug: body.slug,
         name: body.name,
         description: body.description ?? null,
@@ -173,10 +173,10 @@ export const playbookOperations = {
     },
     async (ctx, { params, body }) => {
       const original = await readPlaybook(ctx, params.playbook_id);
-      const home = await resolveNewRowScope(ctx, placeOfClone(ctx, original, body.scope ?? null));
+      const rowScope = await resolveNewRowScope(ctx, placeOfClone(ctx, original, body.scope ?? null));
       const { description, templates } = original;
       const name = body.name ?? original.name;
-      const made = { home, slug: body.slug, name, description, templates, note: null, createdByUserId: ctx.caller.userId };
+      const made = { rowScope, slug: body.slug, name, description, templates, note: null, createdByUserId: ctx.caller.userId };
       return created(ctx, await makePlaybook(ctx, { ...made, isDefault: false, isActive: true }));
     },
   ),

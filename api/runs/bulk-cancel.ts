@@ -89,7 +89,7 @@ function distinctPlaces(runs: readonly RunAddress[]): RunAddress[] {
 function note(ctx: Ctx, runs: readonly RunAddress[], { continues, ...counts }: View): void {
   const places = distinctPlaces(runs);
   const [only] = places;
-  const home =
+  const rowScope =
     only && places.length === 1
       ? { organizationId: only.organizationId, workspaceId: only.workspaceId }
       : {
@@ -97,7 +97,7 @@ function note(ctx: Ctx, runs: readonly RunAddress[], { continues, ...counts }: V
           workspaceId: places.length === 0 ? (ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId) : null,
         };
   const changes: AuditNote['changes'] = Object.fromEntries(Object.entries({ ...counts, continues }).map(([name, to]) => [name, { to }]));
-  ctx.audit({ resourceType: 'run', resourceId: null, ...home, changes });
+  ctx.audit({ resourceType: 'run', resourceId: null, ...rowScope, changes });
 }
 
 function exactlyOne() {

@@ -58,7 +58,7 @@ function note(ctx: Ctx, outcomes: readonly (StartedRun | Failure)[], counts: { r
   const runs = outcomes.flatMap((outcome) => (outcome instanceof Failure ? [] : [outcome.run]));
   const places = new Map(runs.map((run) => [run.workspaceId, run]));
   const [only] = places.values();
-  const home =
+  const rowScope =
     only && places.size === 1
       ? { organizationId: only.organizationId, workspaceId: only.workspaceId }
       : {
@@ -68,7 +68,7 @@ function note(ctx: Ctx, outcomes: readonly (StartedRun | Failure)[], counts: { r
   ctx.audit({
     resourceType: 'run',
     resourceId: null,
-    ...home,
+    ...rowScope,
     changes: { created: { to: counts.created }, failed: { to: counts.failed } },
   });
 }

@@ -13,9 +13,9 @@ import { putSecretDemand } from '../http/credentials/secret-right.ts';
  * before: whoever directs a secret to an origin learns its value. Requires what `putSecret` requires: the role in the secret's row scope and the OAuth scope,
  * and neither another user's name nor an impersonation.
  */
-export async function refuseForeignAim(ctx: Ctx, home: RowScope, changes: readonly AimChange[]): Promise<void> {
+export async function refuseForeignAim(ctx: Ctx, rowScope: RowScope, changes: readonly AimChange[]): Promise<void> {
   const names = [...new Set(changes.flatMap(({ before, after }) => namesAimedAnew(before, after)))];
-  const places = names.length === 0 ? [] : await sharedPlacesOf(ctx, home, names);
+  const places = names.length === 0 ? [] : await sharedPlacesOf(ctx, rowScope, names);
   if (places.length === 0) return;
 
   checkFloor(putSecretDemand, ctx.caller, ctx.deps.env.publicUrl);

@@ -5,7 +5,7 @@ import type { Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 
 /** Returns whether the organization and workspace where a client is to act exist and are visible to the caller. */
-export async function homeOfClient(
+export async function findRowScopeOfClient(
   ctx: Scoped,
   { organizationId, workspaceId }: { organizationId: string; workspaceId: string | null },
 ): Promise<{ hasOrganization: boolean; hasWorkspace: boolean }> {

@@ -62,7 +62,7 @@ export async function findSecretId(ctx: Changing, place: Pick<RowScope, 'scope' 
       .select('s.id')
       .where('s.toolId', 'is', null)
       .where('s.name', '=', name)
-      .where(placeOf({ ...place, organizationId }))
+      .where(inRowScope({ ...place, organizationId }))
       .where(visibleToSql(ctx, Secret, 's')),
   );
   return found?.id ?? null;
@@ -78,7 +78,7 @@ function visibleAtFloor({ caller, floor }: Changing): Condition {
   ]);
 }
 
-function placeOf({ scope, organizationId, workspaceId }: RowScope): Condition {
+function inRowScope({ scope, organizationId, workspaceId }: RowScope): Condition {
   switch (scope) {
     case 'workspace':
       return new Condition("s.scope = 'workspace' and s.workspace_id = ?::uuid", [workspaceId]);

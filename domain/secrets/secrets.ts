@@ -21,12 +21,12 @@ export interface SecretValue {
 export async function putSecretRow(
   tx: TenantTransaction & { readonly caller: Changing['caller'] },
   keys: Pick<KeyRing, 'keks'>,
-  put: { readonly home: RowScope; readonly secret: SecretValue },
+  put: { readonly rowScope: RowScope; readonly secret: SecretValue },
 ): Promise<{ row: SecretRow; before: SecretBefore | null }> {
-  const { home, secret } = put;
-  const { organizationId, workspaceId } = home;
+  const { rowScope, secret } = put;
+  const { organizationId, workspaceId } = rowScope;
   // The value is encrypted for its version number, which is known once the row is locked.
-  const locked = await lockSecretRow(tx, home, secret.name);
+  const locked = await lockSecretRow(tx, rowScope, secret.name);
 
   const valueVersion = locked.valueVersion + 1;
   const place = { organizationId, workspaceId, toolId: null, name: secret.name, valueVersion };

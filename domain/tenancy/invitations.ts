@@ -83,7 +83,7 @@ export async function writeInvitation(
   const id = newId();
   const { tokenHash } = await addMail(tx, keys, {
     mail: { template: 'invitation', invitationId: id },
-    home: { organizationId, workspaceId },
+    rowScope: { organizationId, workspaceId },
   });
   const written = await insertInvitation(tx, { ...invitation, id, tokenHash });
   if (written) return written;
@@ -100,7 +100,7 @@ export async function renewInvitation(
 ): Promise<InvitationRow> {
   const { tokenHash } = await addMail(tx, keys, {
     mail: { template: 'invitation', invitationId: locked.id },
-    home: { organizationId: locked.organizationId, workspaceId: locked.workspaceId },
+    rowScope: { organizationId: locked.organizationId, workspaceId: locked.workspaceId },
   });
   return writeRenewed(tx, { ...by, id: locked.id, tokenHash, invitationDays: locked.invitationDays });
 }

@@ -9,4 +9,4 @@ export interface AimChange {
 }
 
 /** Throws 403 unless the caller may send the secrets that the configs name where the configs send them, for a row in this row scope. */
-export type RefuseForeignAim = (home: RowScope, changes: readonly AimChange[]) => Promise<void>;
+export type RefuseForeignAim = (rowScope: RowScope, changes: readonly AimChange[]) => Promise<void>;

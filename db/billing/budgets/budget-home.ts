@@ -10,7 +10,7 @@ import { row } from '../../sql.ts';
 import { workspacesSeenBy } from '../../tenancy/workspaces/workspaces.ts';
 
 /** The workspace of a budget. */
-export interface BudgetHome {
+export interface BudgetScope {
   readonly organizationId: string;
   readonly workspaceId: string;
   /** The current day in the workspace's time zone, `2026-01-31`. */
@@ -19,7 +19,7 @@ export interface BudgetHome {
   assertActive(): void;
 }
 
-const homeRow = prepared(({ workspaceId, visible }: ParametersOf<{ workspaceId: string; visible: Condition }>) =>
+const scopeRow = prepared(({ workspaceId, visible }: ParametersOf<{ workspaceId: string; visible: Condition }>) =>
   query
     .selectFrom('workspaces as w')
     .innerJoin('organizations as o', 'o.id', 'w.organizationId')
@@ -30,8 +30,8 @@ const homeRow = prepared(({ workspaceId, visible }: ParametersOf<{ workspaceId: 
 );
 
 /** Returns the workspace of a budget. Throws 404 for one that the caller does not see, 403 where the caller's role is below the floor. */
-export async function budgetHome(ctx: Scoped, workspaceId: string): Promise<BudgetHome> {
-  const found = await row(ctx.em, homeRow({ workspaceId, visible: workspacesSeenBy(ctx.caller) }));
+export async function findBudgetScope(ctx: Scoped, workspaceId: string): Promise<BudgetScope> {
+  const found = await row(ctx.em, scopeRow({ workspaceId, visible: workspacesSeenBy(ctx.caller) }));
   if (!found) throw fail('not_found');
   refuseRank(ctx.caller, workspaceId, ctx.floor);
   return { ...found, assertActive: () => assertScopeActive(found.status, found.isActive) };

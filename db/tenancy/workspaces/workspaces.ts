@@ -110,6 +110,6 @@ const homes = prepared(({ organizationId, workspaceId }: ParametersOf<HomeKey>) 
 });
 
 /** Returns the named workspace of an organization, or else up to two active ones, with its state and that of its organization. */
-export async function findHomes(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null, workspaceId: string | null) {
+export async function findWorkspacesForRows(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null, workspaceId: string | null) {
   return rows(tx.em, homes({ organizationId, workspaceId: workspaceId ?? undefined }));
 }

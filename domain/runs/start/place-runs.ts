@@ -145,10 +145,10 @@ function draftOf(start: StartRun, target: StartTarget, { conversation, session, 
 
 async function write({ tx, conversations, made }: Batch, run: Draft): Promise<StartedRun> {
   const { target, conversation, line, session, start } = run;
-  const home = { organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
+  const rowScope = { organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
   await linkToRun(
     tx,
-    { id: run.id, ...home },
+    { id: run.id, ...rowScope },
     target.attachments.map((ref) => ref.attachment_id),
   );
   await insertRun(tx, run, start.parent ? null : beginningsOf(tx, run));
