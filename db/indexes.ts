@@ -33,7 +33,7 @@ export function slugIndexes(table: string): IndexDef[] {
 }
 
 /** A platform row has neither tenant column, an organization row only the first, a workspace row both. */
-export function scopeCheck(table: string) {
+export function rowScopeCheck(table: string) {
   return {
     name: `${table}_scope_columns`,
     expression:

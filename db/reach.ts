@@ -32,7 +32,7 @@ export function workspacesAtFloor(caller: Caller, floor: Role | null): string[] 
 }
 
 /** The caller's own scope; X-View-* makes an operator a caller of that organization or workspace. */
-export function scopeOf(caller: Caller): Scope {
+export function ownScopeOf(caller: Caller): Scope {
   if (caller.view === null) return caller.scope;
   return caller.view.workspaceId ? 'workspace' : 'organization';
 }

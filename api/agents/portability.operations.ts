@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { readAgent, type AgentRow } from '../../db/agents/agents.ts';
-import { scopeOf } from '../../db/reach.ts';
+import { ownScopeOf } from '../../db/reach.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { readCopiedParts } from '../../domain/agents/copied-parts.ts';
 import { createWholeAgent, type PersonaToStore } from '../../domain/agents/create-agent.ts';
@@ -90,7 +90,7 @@ export const portabilityOperations = {
       const source = await readAgent(ctx, params.agent_id);
       const parts = await readCopiedParts(ctx, source, { revisionId: body.revision_id ?? null, pointer: '/revision_id' });
       const personas = body.include_personas === false ? [] : parts.personas;
-      const rowScope = await resolveNewRowScope(ctx, rowScopeOfClone(source, { scope: body.scope ?? null, own: scopeOf(ctx.caller) }));
+      const rowScope = await resolveNewRowScope(ctx, rowScopeOfClone(source, { scope: body.scope ?? null, own: ownScopeOf(ctx.caller) }));
       const { description, avatarPreset, imageUrl, attributes } = source;
       const fields = {
         slug: body.slug,

@@ -9,7 +9,7 @@ import { ReviewPlaybook } from '../../db/code-review/playbooks/review-playbook.e
 import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { organizationOf, scopeOf } from '../../db/reach.ts';
+import { organizationOf, ownScopeOf } from '../../db/reach.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { addPlaybookRevision, changePlaybook, deletePlaybook, makePlaybook, readTemplates } from '../../domain/code-review/playbooks.ts';
 import { scopes, type Scope } from '../../workflows/contracts/access.ts';
@@ -235,7 +235,7 @@ async function created(ctx: Ctx, id: string) {
 
 /** A tenant's content is not shown to others unless that scope is requested: the copy has no wider scope than the original. */
 function placeOfClone({ caller }: Pick<Ctx, 'caller'>, original: PlaybookRow, asked: Scope | null) {
-  const own = scopeOf(caller);
+  const own = ownScopeOf(caller);
   const scope = asked ?? (scopes.indexOf(original.scope) < scopes.indexOf(own) ? original.scope : own);
   return { scope, workspace_id: scope === 'workspace' && own !== 'workspace' ? original.workspaceId : null };
 }
