@@ -39,7 +39,7 @@ export interface ClaimedSync {
   readonly secrets: SecretMask;
 }
 
-const limitNote = 500;
+const maxNoteChars = 500;
 
 /** Activities of `toolkitSync`. A revision that has ended is left alone, so each may run any number of times. A deleted toolkit has none. */
 export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities {
@@ -120,7 +120,7 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
     const server = session.server === null ? null : masked(secrets, { ...session.server });
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
     deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: found.leftOut.length }, 'toolkit listed');
-    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, told: toldOf(found, limitNote), leftOut: found.leftOut };
+    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, told: toldOf(found, maxNoteChars), leftOut: found.leftOut };
   };
   return useMcp(deps, ask, work).catch((error: unknown) => {
     // Without a grant the server has not been called yet: its own refusal says where to get consent.

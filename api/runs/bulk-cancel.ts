@@ -14,7 +14,7 @@ type Body = Type.Static<typeof RunBulkCancel>;
 type View = Type.Static<typeof RunBulkCancelView>;
 
 /** Matches that are cancelled in the request; more are left to a workflow. */
-const limitMatches = 500;
+const maxMatches = 500;
 
 /** Cancels the runs that are named, or those that match. Throws 422 for neither or both, 403 and 423 for a named run that may not be changed. */
 export async function cancelMany(ctx: Ctx, body: Body): Promise<View> {
@@ -50,7 +50,7 @@ async function cancelNamed(ctx: Ctx, named: readonly string[], cancel: Cancel): 
 
 async function cancelMatches(ctx: Ctx, filter: CancelFilter, cancel: Cancel): Promise<View> {
   const evaluation = await cancelEvaluation(ctx, filter);
-  const { runs, matched } = await matchingRuns(ctx, filter, limitMatches);
+  const { runs, matched } = await matchingRuns(ctx, filter, maxMatches);
   const counts = await cancelAll(
     ctx,
     runs.map((run) => run.id),

@@ -1,6 +1,6 @@
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { askSlug } from '../../db/agents/effective/ask-schema.ts';
-import { followDelegations, limitDelegations } from '../../db/agents/effective/agent-graph.ts';
+import { followDelegations, maxDelegations } from '../../db/agents/effective/agent-graph.ts';
 import {
   completeDocument,
   type RevisionDocument,
@@ -108,12 +108,12 @@ async function delegationProblems(
     agents.map(({ id }) => id),
   );
   if (isCyclic) return [atActivation('/sub_agents', { rule: 'cycle', message: 'The bound agents lead back to this agent.' })];
-  if (depth <= limitDelegations) return [];
+  if (depth <= maxDelegations) return [];
   return [
     atActivation('/sub_agents', {
       rule: 'depth',
-      message: `Agents can call other agents at most ${limitDelegations} levels deep.`,
-      params: { limit: limitDelegations },
+      message: `Agents can call other agents at most ${maxDelegations} levels deep.`,
+      params: { limit: maxDelegations },
     }),
   ];
 }

@@ -90,7 +90,7 @@ function cutToFit(text: string, fit: PartLimit): string[] {
   const pieces: string[] = [];
   let rest = text;
   while (!fits(rest, fit)) {
-    const at = cutAt(rest, longestFit(rest, fit));
+    const at = cutAt(rest, maxFitChars(rest, fit));
     pieces.push(rest.slice(0, at).replace(/\n$/, ''));
     rest = rest.slice(at);
   }
@@ -98,7 +98,7 @@ function cutToFit(text: string, fit: PartLimit): string[] {
 }
 
 /** Returns how many units from the start fit, at least one; what a form adds grows with the text nearly everywhere, so a binary search finds it. */
-function longestFit(text: string, fit: PartLimit): number {
+function maxFitChars(text: string, fit: PartLimit): number {
   let low = 1;
   let high = Math.min(text.length - 1, fit.limit);
   while (low < high) {
@@ -109,13 +109,13 @@ function longestFit(text: string, fit: PartLimit): number {
   return low;
 }
 
-function cutAt(text: string, most: number): number {
-  const head = text.slice(0, most);
+function cutAt(text: string, maxChars: number): number {
+  const head = text.slice(0, maxChars);
   const line = head.lastIndexOf('\n') + 1;
-  if (line > most / 4) return line;
+  if (line > maxChars / 4) return line;
   const word = head.search(/\s\S*$/) + 1;
-  if (word > most / 4) return word;
-  const unit = text.charCodeAt(most - 1);
+  if (word > maxChars / 4) return word;
+  const unit = text.charCodeAt(maxChars - 1);
   // Between the halves of a pair: one unit earlier, or, for a pair at the very start, after it.
-  return unit >= 0xd800 && unit <= 0xdbff ? (most > 1 ? most - 1 : 2) : most;
+  return unit >= 0xd800 && unit <= 0xdbff ? (maxChars > 1 ? maxChars - 1 : 2) : maxChars;
 }

@@ -5,7 +5,7 @@ import { unmarkSchemas } from '../../workflows/contracts/tools/exact-json.ts';
 const reasonName = 'longhaul/unreadable';
 /** The `_meta` key under which a tool carries its output schema past the SDK. */
 const outputName = 'longhaul/outputSchema';
-const limitReason = 200;
+const maxReasonChars = 200;
 /** Deeper than any accepted schema; checks of a deeper tool would overflow the stack. */
 const maxDepth = 64;
 
@@ -32,7 +32,7 @@ export function listedNames(message: JSONRPCMessage): string[] {
 
 /** Returns a placeholder for a tool that is omitted. */
 export function unreadableTool(name: string, reason: string): Tool {
-  return { name, inputSchema: { type: 'object' }, _meta: { [reasonName]: reason.slice(0, limitReason) } };
+  return { name, inputSchema: { type: 'object' }, _meta: { [reasonName]: reason.slice(0, maxReasonChars) } };
 }
 
 /** Returns why a tool of a list can't be read; null for one that can. */

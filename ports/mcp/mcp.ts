@@ -166,7 +166,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
   };
 }
 
-const limitFact = 200;
+const maxFactChars = 200;
 
 /**
  * Returns the server's own name and version, short and storable; icons and other fields may be of any size, and a website that is no web address is dropped.
@@ -176,7 +176,7 @@ function serverFacts(told: Readonly<Record<string, unknown>> | undefined, policy
   const facts = ['name', 'title', 'version', 'websiteUrl'].flatMap((field) => {
     const value = told[field];
     if (typeof value !== 'string' || (field === 'websiteUrl' && !isPageUrl(value, policy))) return [];
-    return [[field, value.slice(0, limitFact).toWellFormed().replaceAll('\0', '\uFFFD')] as const];
+    return [[field, value.slice(0, maxFactChars).toWellFormed().replaceAll('\0', '\uFFFD')] as const];
   });
   return Object.fromEntries(facts);
 }

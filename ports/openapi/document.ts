@@ -26,7 +26,7 @@ export interface Document {
   target(reference: string, from: string): { readonly node: unknown; readonly pointer: string };
 }
 
-const limitChain = 16;
+const maxChain = 16;
 /** Aliases only share their target, but each is walked as if it were a copy. Of two values under one key the last counts, as in JSON. */
 const yamlLimits = {
   schema: CORE_SCHEMA.withTags(exactly(intCoreTag), exactly(floatCoreTag)),
@@ -59,7 +59,7 @@ export function openDocument(given: string | Uint8Array): Document {
     resolve(node, pointer) {
       let found: unknown = node;
       let place = pointer;
-      for (let step = 0; step < limitChain; step++) {
+      for (let step = 0; step < maxChain; step++) {
         if (!isObject(found)) throw new Unusable(place, 'type', 'must be an object');
         const reference = found['$ref'];
         if (typeof reference !== 'string') return { node: found, pointer: place };

@@ -19,7 +19,7 @@ export function runCalls(loop: RunLoop, step: number, calls: readonly PlannedCal
 }
 
 interface Lanes {
-  readonly most: number;
+  readonly max: number;
   readonly queue: PlannedCall[];
   atWork: number;
 }
@@ -78,7 +78,7 @@ class StepCalls {
       this.#enqueue(call);
     }
     for (const lanes of [this.#lanes.write, this.#lanes.read, this.#lanes.child]) {
-      while (lanes.atWork < lanes.most && lanes.queue.length > 0) this.#spawn(this.#runLane(lanes));
+      while (lanes.atWork < lanes.max && lanes.queue.length > 0) this.#spawn(this.#runLane(lanes));
     }
   }
 
@@ -150,7 +150,7 @@ class StepCalls {
 }
 
 function lanesOf(kind: keyof typeof atOnce): Lanes {
-  return { most: atOnce[kind], queue: [], atWork: 0 };
+  return { max: atOnce[kind], queue: [], atWork: 0 };
 }
 
 function kindOf(call: PlannedCall): keyof typeof atOnce {

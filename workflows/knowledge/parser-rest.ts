@@ -11,6 +11,6 @@ const msPerFile = 400;
  * the more files wait (`waiting`), since any of them takes a free parser. At most half a minute, or five minutes once it has waited for an hour.
  */
 export function parserRestMs(waitedMs: number, waiting: number): number {
-  const longestMs = waitedMs < hourMs ? maxMs : maxLaterMs;
-  return Math.min(longestMs, Math.max(minMs, waitedMs / 20, waiting * msPerFile));
+  const maxRestMs = waitedMs < hourMs ? maxMs : maxLaterMs;
+  return Math.min(maxRestMs, Math.max(minMs, waitedMs / 20, waiting * msPerFile));
 }

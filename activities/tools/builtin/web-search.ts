@@ -85,14 +85,14 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Services mark the words of the query with tags; the model needs plain text. */
-function plain(text: unknown, most: number): string {
+function plain(text: unknown, maxChars: number): string {
   if (typeof text !== 'string') return '';
   const bare = text
-    .slice(0, most * 4)
+    .slice(0, maxChars * 4)
     .replaceAll(/<\/?[a-z][^<>]{0,200}>/gi, '')
     .replaceAll(/&(#?\w{1,6});/g, (whole, name: string) => entities[name.toLowerCase()] ?? whole)
     .replaceAll(/\s+/g, ' ');
-  return truncateText(bare.trim(), most);
+  return truncateText(bare.trim(), maxChars);
 }
 
 /** Returns ISO 8601; null for a value that can't be read as a time. */

@@ -4,7 +4,7 @@ import { appendFrames, lockStreams, stateBatch } from '../../../db/streams/appen
 import { followRunEnd } from '../../run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { cancelAndClose } from '../end/cancel-run.ts';
-import { limitQueue, lockConversationOfRun, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';
+import { maxQueued, lockConversationOfRun, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';
 import { answerBusy, conversationBusy, policyOf } from './on-busy.ts';
 import { measureEnd } from '../end/measure-run.ts';
 import { finishedFrame } from '../../../db/runs/run-frames.ts';
@@ -41,7 +41,7 @@ export async function startDelayed(tx: TenantTransaction, runId: string): Promis
     await endBusy(tx, run, activeRunId);
     return { isDone: true };
   }
-  if (conversation.queueLength >= limitQueue) return { isDone: false, dueInMs: fullLineMs };
+  if (conversation.queueLength >= maxQueued) return { isDone: false, dueInMs: fullLineMs };
 
   // It is a run already, so its input can't join another run.
   const answer = await answerBusy(tx, conversation, delayed.onBusy === 'steer' ? 'enqueue' : delayed.onBusy);

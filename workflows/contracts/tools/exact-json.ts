@@ -32,10 +32,10 @@ export function findInexact(text: string, which: InexactNumbers): string | null 
 
 /**
  * Returns the JSON text with a mark, which is a string, in place of each inexact number, or the text itself when there is none. Parsers, pointers and walks
- * take a mark like any other value; `exactText` restores the number. A mark begins with U+0000, which users' texts can't hold. Numbers after the first `most`
+ * take a mark like any other value; `exactText` restores the number. A mark begins with U+0000, which users' texts can't hold. Numbers after the first `maxChars`
  * are left as they are.
  */
-export function markInexact(text: string, which: InexactNumbers, most = Infinity): string {
+export function markInexact(text: string, which: InexactNumbers, maxTags = Infinity): string {
   let marked = '';
   let from = 0;
   let count = 0;
@@ -43,7 +43,7 @@ export function markInexact(text: string, which: InexactNumbers, most = Infinity
     marked += `${text.slice(from, at)}"\\u0000number:${literal}"`;
     from = at + literal.length;
     count += 1;
-    return count < most;
+    return count < maxTags;
   });
   return from === 0 ? text : marked + text.slice(from);
 }
