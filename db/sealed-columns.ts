@@ -4,10 +4,10 @@ import { authorizationBinding, connectionBinding } from './mcp/grant.ts';
 import { secretBinding } from './secrets/secret-binding.ts';
 import { channelBinding, channelMessageBinding } from './channels/channel-binding.ts';
 import { endpointBinding } from './webhooks/endpoint-binding.ts';
-import type { Binding, SealedTable } from './envelope.ts';
+import type { Binding, EncryptedTable } from './envelope.ts';
 
 /** A row with an envelope: its primary key, and the values its binding is made of. */
-export interface SealedRow {
+export interface EncryptedRow {
   readonly key: string;
   readonly organization_id: string | null;
   readonly workspace_id: string | null;
@@ -25,12 +25,12 @@ export interface SealedColumn {
   /** A column that repeats the id of the data key. */
   readonly keyIdColumn?: string;
   /** Columns that the binding is made of. */
-  readonly columns: readonly (keyof SealedRow)[];
-  readonly bindingOf: (row: SealedRow) => Binding;
+  readonly columns: readonly (keyof EncryptedRow)[];
+  readonly bindingOf: (row: EncryptedRow) => Binding;
 }
 
 /** Every column that holds envelopes: what `keys rotate --reencrypt` processes. */
-export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
+export const encryptedColumns: Readonly<Record<EncryptedTable, SealedColumn>> = {
   secrets: {
     key: 'id',
     keyType: 'uuid',

@@ -2,7 +2,7 @@ import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import type { AnsweredMessage } from '../../db/channels/answered.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
-import { open } from '../../db/envelope.ts';
+import { decrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ServiceDeps } from '../../ports/channels/service.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
@@ -29,7 +29,7 @@ export async function tokenOf(
   tx: TenantTransaction,
   { id, organizationId, tokenEnc }: AnsweredMessage,
 ): Promise<string | null> {
-  return tokenEnc === null ? null : (await open(tx.em, deps.keys, channelMessageBinding(organizationId, id), tokenEnc)).toString();
+  return tokenEnc === null ? null : (await decrypt(tx.em, deps.keys, channelMessageBinding(organizationId, id), tokenEnc)).toString();
 }
 
 const callLimitMs = 15_000;

@@ -1,7 +1,7 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
 import type { KeyRing } from '../../db/key-ring.ts';
 import { removeOne, seeForChange, type Changing } from '../../db/scope.ts';
-import { seal } from '../../db/envelope.ts';
+import { encrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
@@ -30,7 +30,7 @@ export async function putSecretRow(
 
   const valueVersion = locked.valueVersion + 1;
   const place = { organizationId, workspaceId, toolId: null, name: secret.name, valueVersion };
-  const envelope = await seal(tx.em, keys, secretBinding(place), Buffer.from(secret.value));
+  const envelope = await encrypt(tx.em, keys, secretBinding(place), Buffer.from(secret.value));
   const description = secret.description === undefined ? locked.description : secret.description;
   const written = await writeSecretRow(tx, locked.id, { envelope, valueVersion, description, updatedByUserId: tx.caller.userId });
   return { row: written, before: locked.valueVersion === 0 ? null : locked };

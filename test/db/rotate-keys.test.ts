@@ -7,9 +7,9 @@ import { sweep } from '../../db/transaction.ts';
 import { authorizationBinding, connectionBinding } from '../../db/mcp/grant.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row, rows } from '../../db/sql.ts';
-import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/envelope.ts';
+import { keyIdOf, decrypt, encrypt, encryptedTables, type Binding } from '../../db/envelope.ts';
 import { rotateKeys } from '../../domain/tenancy/rotate-keys.ts';
-import { sealedColumns } from '../../db/sealed-columns.ts';
+import { encryptedColumns } from '../../db/sealed-columns.ts';
 import { channelBinding, channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
@@ -26,7 +26,7 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   keys = randomKeyRing();
   await inDatabase('delete from data_keys');
-  for (const table of sealedTables.toReversed()) await inDatabase(`delete from ${table}`);
+  for (const table of encryptedTables.toReversed()) await inDatabase(`delete from ${table}`);
   await inDatabase('delete from audit_entries');
   world = await makeWorld(database.db);
 });
@@ -40,12 +40,12 @@ const dataKeys = () =>
   );
 
 interface Sealed {
-  readonly table: (typeof sealedTables)[number];
+  readonly table: (typeof encryptedTables)[number];
   readonly key: string;
   readonly binding: Binding;
 }
 
-const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => seal(em, keys, binding, Buffer.from(text)));
+const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => encrypt(em, keys, binding, Buffer.from(text)));
 
 /** One envelope in every column that holds some. */
 async function sealEverywhere(): Promise<Sealed[]> {
@@ -141,11 +141,11 @@ async function sealEverywhere(): Promise<Sealed[]> {
     channels: channel,
     channel_messages: message,
   };
-  return sealedTables.map((table) => ({ table, key: ids[table], binding: bindings[table] }));
+  return encryptedTables.map((table) => ({ table, key: ids[table], binding: bindings[table] }));
 }
 
 async function envelopeAt({ table, key }: Sealed): Promise<Buffer> {
-  const { key: column, envelope } = sealedColumns[table];
+  const { key: column, envelope } = encryptedColumns[table];
   const found = await sweep(database.db, (em) =>
     row<{ envelope: Buffer }>(em, `select ${envelope} as envelope from ${table} where ${column} = ?`, [key]),
   );
@@ -154,7 +154,7 @@ async function envelopeAt({ table, key }: Sealed): Promise<Buffer> {
 
 async function openAt(sealed: Sealed, ring: KeyRing): Promise<string> {
   const envelope = await envelopeAt(sealed);
-  return (await sweep(database.db, (em) => open(em, ring, sealed.binding, envelope))).toString();
+  return (await sweep(database.db, (em) => decrypt(em, ring, sealed.binding, envelope))).toString();
 }
 
 test('after keys rotate every value opens with the new deployment key alone; nothing is changed twice', async () => {
@@ -185,7 +185,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
     expect(envelope).not.toEqual(before[at]);
     expect(live).toContain(keyIdOf(envelope));
     expect(await openAt(each, ring)).toBe('value');
-    expect((await sweep(database.db, (em) => open(em, ring, each.binding, before[at] ?? Buffer.alloc(0)))).toString()).toBe('value');
+    expect((await sweep(database.db, (em) => decrypt(em, ring, each.binding, before[at] ?? Buffer.alloc(0)))).toString()).toBe('value');
   }
   expect(await ask('select body_key_id from idempotency_keys')).toEqual([{ body_key_id: keyIdOf(await envelopeAt(sealed[3] ?? fail())) }]);
   const audited = await ask<{ organization_id: null; changes: Record<string, unknown> }>(
@@ -195,7 +195,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
   expect(audited.map(({ changes }) => Object.keys(changes).toSorted().join())).toEqual([
     'kek,rewrapped',
     'renewed',
-    ...sealedTables.map(() => 'resealed,table'),
+    ...encryptedTables.map(() => 'resealed,table'),
   ]);
 });
 

@@ -65,7 +65,7 @@ export function readPage(
   }
   if (typeof cursor !== 'string') return { limit, offset, after: null };
   if (offset !== null) throw fail('cursor_invalid', { detail: 'cursor and offset cannot be combined.' });
-  return { limit, offset: null, after: openCursor(cursor, keys, binding()) };
+  return { limit, offset: null, after: verifyCursor(cursor, keys, binding()) };
 }
 
 export function signCursor(position: readonly string[], keys: KeyList, binding: Buffer): string {
@@ -76,7 +76,7 @@ export function signCursor(position: readonly string[], keys: KeyList, binding: 
 }
 
 /** The position that `sealCursor` was given. */
-export function openCursor(cursor: string, keys: KeyList, binding: Buffer): readonly string[] {
+export function verifyCursor(cursor: string, keys: KeyList, binding: Buffer): readonly string[] {
   const bytes = Buffer.from(cursor, 'base64url');
   // The decoder skips what is not of its alphabet; one spelling only.
   if (bytes.length <= tagBytes || bytes.toString('base64url') !== cursor) throw fail('cursor_invalid');
@@ -92,8 +92,8 @@ export function openCursor(cursor: string, keys: KeyList, binding: Buffer): read
 }
 
 /** The page envelope of a list. */
-export function toPageView<View>(page: Page<View>, seal: (position: readonly string[]) => string) {
-  return { items: page.items, next_cursor: page.next ? seal(page.next) : null, total: page.total };
+export function toPageView<View>(page: Page<View>, sign: (position: readonly string[]) => string) {
+  return { items: page.items, next_cursor: page.next ? sign(page.next) : null, total: page.total };
 }
 
 /** Query schema of an operation: its filters and, on a list, the paging parameters. */

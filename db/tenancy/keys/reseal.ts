@@ -2,19 +2,19 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { query } from '../../query.ts';
 import { change, rows, row } from '../../sql.ts';
-import { EnvelopeError, keyIdOf, open, seal, type Keks, type SealedTable } from '../../envelope.ts';
-import { sealedColumns, type SealedRow } from '../../sealed-columns.ts';
+import { EnvelopeError, keyIdOf, decrypt, encrypt, type Keks, type EncryptedTable } from '../../envelope.ts';
+import { encryptedColumns, type EncryptedRow } from '../../sealed-columns.ts';
 
 /** A row whose envelope cannot be decrypted: it is left as it is. */
-export interface Unopened {
-  readonly table: SealedTable;
+export interface Undecrypted {
+  readonly table: EncryptedTable;
   readonly key: string;
 }
 
 /** One part of a pass over a table: how many envelopes were re-encrypted, which could not be, and where the next part begins (null: it was the last). */
-export interface Resealed {
+export interface Reencrypted {
   readonly count: number;
-  readonly unopened: readonly Unopened[];
+  readonly undecrypted: readonly Undecrypted[];
   readonly next: string | null;
 }
 
@@ -22,30 +22,30 @@ export interface Resealed {
  * Re-encrypts, under the live data key, the envelopes of a table that use a retired one: at most `limit` rows after the key `after`. Locks the rows, so that a
  * value set meanwhile is never overwritten. Sweeper's pool.
  */
-export async function resealSome(
+export async function reencryptSome(
   em: SqlEntityManager,
   keks: Keks,
-  part: { readonly table: SealedTable; readonly after: string | null; readonly limit: number },
-): Promise<Resealed> {
+  part: { readonly table: EncryptedTable; readonly after: string | null; readonly limit: number },
+): Promise<Reencrypted> {
   const { table, limit } = part;
   const found = await readRetired(em, part);
-  const unopened: Unopened[] = [];
+  const undecrypted: Undecrypted[] = [];
 
   for (const row of found) {
-    const isDone = await resealOne(em, keks, table, row);
-    if (!isDone) unopened.push({ table, key: row.key });
+    const isDone = await reencryptOne(em, keks, table, row);
+    if (!isDone) undecrypted.push({ table, key: row.key });
   }
-  return { count: found.length - unopened.length, unopened, next: found.length < limit ? null : (found.at(-1)?.key ?? null) };
+  return { count: found.length - undecrypted.length, undecrypted, next: found.length < limit ? null : (found.at(-1)?.key ?? null) };
 }
 
-type RetiredRow = SealedRow & { readonly envelope: Buffer };
+type RetiredRow = EncryptedRow & { readonly envelope: Buffer };
 
 // This statement and the next are texts, because their table and columns are known at run time only.
 async function readRetired(
   em: SqlEntityManager,
-  { table, after, limit }: { readonly table: SealedTable; readonly after: string | null; readonly limit: number },
+  { table, after, limit }: { readonly table: EncryptedTable; readonly after: string | null; readonly limit: number },
 ): Promise<RetiredRow[]> {
-  const { key, keyType, envelope, keyIdColumn, columns } = sealedColumns[table];
+  const { key, keyType, envelope, keyIdColumn, columns } = encryptedColumns[table];
   const isAfter = after === null ? '' : `and t.${key} > ?::${keyType}`;
   const holds = keyIdColumn === undefined ? '' : `and t.${keyIdColumn} is not null`;
   const keyId = `encode(substring(t.${envelope} from 2 for 16), 'hex')`;
@@ -60,13 +60,13 @@ async function readRetired(
   );
 }
 
-async function resealOne(em: SqlEntityManager, keks: Keks, table: SealedTable, row: RetiredRow): Promise<boolean> {
-  const { key, envelope, keyIdColumn, bindingOf } = sealedColumns[table];
+async function reencryptOne(em: SqlEntityManager, keks: Keks, table: EncryptedTable, row: RetiredRow): Promise<boolean> {
+  const { key, envelope, keyIdColumn, bindingOf } = encryptedColumns[table];
   const binding = bindingOf(row);
-  const plaintext = await open(em, keks, binding, row.envelope).catch(refused);
+  const plaintext = await decrypt(em, keks, binding, row.envelope).catch(refused);
   if (plaintext === null) return false;
 
-  const renewed = await seal(em, keks, binding, plaintext);
+  const renewed = await encrypt(em, keks, binding, plaintext);
   plaintext.fill(0);
   await change(
     em,
