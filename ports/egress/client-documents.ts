@@ -15,7 +15,7 @@ export interface ClientDocument {
 /** Where documents are stored. */
 export interface DocumentStore {
   /** Whether the document has been stored since the lookup, and is still valid. */
-  isKept(): Promise<boolean>;
+  isStored(): Promise<boolean>;
   /** Validates and stores a document. */
   keep(found: ClientDocument): Promise<void>;
 }
@@ -54,7 +54,7 @@ export function createClientDocuments({ egress, now }: { egress: Egress; now: ()
   };
   const readOnce: ClientDocuments['read'] = async (clientId, store) => {
     try {
-      if (!(await store.isKept())) await store.keep(await fetchDocument(egress, clientId));
+      if (!(await store.isStored())) await store.keep(await fetchDocument(egress, clientId));
     } catch (error) {
       if (error instanceof DocumentRefused) noteFailure(clientId);
       throw error;
