@@ -177,9 +177,9 @@ function refuseOther([command, named]: readonly string[], known: string): void {
   if (named !== known) throw new SetupError(`longhaul ${command} only accepts ${known}. ${seeHelp}`);
 }
 
-type Told = Pick<Terminal, 'env' | 'log'>;
+type Outlet = Pick<Terminal, 'env' | 'log'>;
 
-async function firstAccess({ env, log }: Told, resets: boolean): Promise<void> {
+async function firstAccess({ env, log }: Outlet, resets: boolean): Promise<void> {
   await withServices({ env, log }, async (services, deployment) => {
     const { isFirst } = await ensureAccess(services.state, deployment, { resets });
     const where = services.state.path('access.json');
@@ -194,7 +194,7 @@ function tellMigration({ madeRoles, madeDatabase, applied }: MigrationReport, lo
   log(applied.length > 0 ? `Migrations applied: ${applied.join(', ')}.` : 'No migrations are pending.');
 }
 
-async function demo({ env, log }: Told): Promise<void> {
+async function demo({ env, log }: Outlet): Promise<void> {
   const access = readAccess(readStateFile(stateDirOf(env), 'access.json'));
   if (access === null) throw new SetupError('There is no deployment here yet. Run `npm start` first.');
   await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], internalUrl: env['API_INTERNAL_URL'], log });
@@ -202,7 +202,7 @@ async function demo({ env, log }: Told): Promise<void> {
 
 /** Starts the services that are missing, migrates, does the work, and stops what it started. */
 async function withServices(
-  { env, log, resetsRoles = false }: Told & { readonly resetsRoles?: boolean },
+  { env, log, resetsRoles = false }: Outlet & { readonly resetsRoles?: boolean },
   work: (services: Services, deployment: Deployment) => Promise<void>,
 ): Promise<void> {
   checkSettings(env);

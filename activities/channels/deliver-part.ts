@@ -1,5 +1,5 @@
 import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
-import { readToldRun, type PartRow } from '../../db/channels/part-queries.ts';
+import { readReportedRun, type PartRow } from '../../db/channels/part-queries.ts';
 import { iso } from '../../db/sql.ts';
 import { claimNextPart, releasePart, settlePart, verdictOfPart } from '../../domain/channels/parts.ts';
 import { trySend } from '../../ports/channels/call-service.ts';
@@ -21,7 +21,7 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
     if (!message || !ready) return null;
     const claimed = await claimNextPart(tx, input);
     if (claimed.state !== 'due') return claimed;
-    const run = message.runId === null ? null : await readToldRun(tx, message.runId);
+    const run = message.runId === null ? null : await readReportedRun(tx, message.runId);
     const files = await partFiles(deps, tx, { part: claimed.part, run, rule: serviceOf(ready.channel.kind).files });
     return { ...claimed, message, ready, hops: run?.hops ?? 0, files, token: await tokenOf(deps, tx, message) };
   });

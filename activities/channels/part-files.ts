@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { readAnswerFiles, type PartRow, type ToldRun } from '../../db/channels/part-queries.ts';
+import { readAnswerFiles, type PartRow, type ReportedRun } from '../../db/channels/part-queries.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { filesOfPart, firstFilePart } from '../../domain/channels/answer-files.ts';
 import type { ChannelService, ServiceFile } from '../../ports/channels/service.ts';
@@ -19,7 +19,7 @@ export interface PartFiles {
 export async function partFiles(
   deps: Pick<ActivityDeps, 'storage'>,
   tx: TenantTransaction,
-  { part, run, rule }: { readonly part: PartRow; readonly run: ToldRun | null; readonly rule: ChannelService['files'] },
+  { part, run, rule }: { readonly part: PartRow; readonly run: ReportedRun | null; readonly rule: ChannelService['files'] },
 ): Promise<PartFiles> {
   const isFile = part.kind === 'reply' && part.part >= firstFilePart;
   const named = filesOfPart(part, run?.output?.attachments, rule);

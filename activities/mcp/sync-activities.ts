@@ -13,7 +13,7 @@ import { finishSync, requestSync, scheduleNextSync, type SyncFindings } from '..
 import { EgressRefused } from '../../ports/egress/egress.ts';
 import { McpError } from '../../ports/mcp/errors.ts';
 import { McpTooMuch } from '../../ports/mcp/fetch.ts';
-import { readFoundTools, toldOf, type FoundTool } from '../../ports/mcp/found-tools.ts';
+import { readFoundTools, noticeOf, type FoundTool } from '../../ports/mcp/found-tools.ts';
 import { McpOauthError } from '../../ports/mcp/oauth.ts';
 import type { McpPatience, McpSession } from '../../ports/mcp/mcp.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -120,7 +120,7 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
     const server = session.server === null ? null : masked(secrets, { ...session.server });
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
     deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: found.leftOut.length }, 'toolkit listed');
-    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, told: toldOf(found, maxNoteChars), leftOut: found.leftOut };
+    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, note: noticeOf(found, maxNoteChars), leftOut: found.leftOut };
   };
   return useMcp(deps, ask, work).catch((error: unknown) => {
     // Without a grant the server has not been called yet: its own refusal says where to get consent.

@@ -6,7 +6,7 @@ import { stoodStill } from '../../db/runs/steps/retries.ts';
 import { claimCall, recordRetry } from '../../domain/runs/calls/tool-calls.ts';
 import { isAimedAsNow } from '../../domain/secrets/secret-aim.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
-import { sayAlive } from '../../domain/runs/steps/tries.ts';
+import { recordAlive } from '../../domain/runs/steps/tries.ts';
 import { readWholeOutput } from '../../db/runs/calls/whole-output.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -90,7 +90,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
     const settle = await settlementOf(deps, call, outcome, signal);
     return await retryWhileUnavailable(() => record(deps, claimed, { outcome, settle })).catch(async (error: unknown) => {
       if (isFenced(error))
-        await retryDespiteCancellation(() => transactAsRun(deps, input.runId, (tx) => sayAlive(tx, { ...placeOf(call), attempt })));
+        await retryDespiteCancellation(() => transactAsRun(deps, input.runId, (tx) => recordAlive(tx, { ...placeOf(call), attempt })));
       throw error;
     });
   } finally {

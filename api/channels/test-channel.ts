@@ -76,8 +76,8 @@ function checkOf(sent: SendOutcome): ServiceCheck {
 }
 
 function unreachable(kind: string, error: unknown): { readonly checks: ServiceCheck[]; readonly identity: null } {
-  const isTold = error instanceof EgressRefused || error instanceof EgressUnreachable;
+  const isReported = error instanceof EgressRefused || error instanceof EgressUnreachable;
   const isLate = error instanceof Error && error.name === 'TimeoutError';
-  if (!isTold && !isLate) throw error;
-  return { checks: [{ name: kind, ok: false, detail: isTold ? error.message : 'no answer in time' }], identity: null };
+  if (!isReported && !isLate) throw error;
+  return { checks: [{ name: kind, ok: false, detail: isReported ? error.message : 'no answer in time' }], identity: null };
 }

@@ -16,7 +16,7 @@ const cacheHints = ['"ttlMs":60000', '"cacheScope":"private"'];
 
 const common: Readonly<Record<string, Method>> = { 'tools/list': listTools, 'tools/call': toolCall };
 const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
-  session: { ...common, ping: (exchange, request) => told(exchange, request, []) },
+  session: { ...common, ping: (exchange, request) => answered(exchange, request, []) },
   stateless: { ...common, 'server/discover': discover },
 };
 
@@ -31,7 +31,7 @@ export function workOf(exchange: Exchange, request: RpcRequest): Awaited {
 function discover(exchange: Exchange, request: RpcRequest): Awaited {
   const facts = { supportedVersions: statelessVersions, capabilities, instructions };
   const fields = Object.entries(facts).map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
-  return told(exchange, request, [...fields, ...cacheHints]);
+  return answered(exchange, request, [...fields, ...cacheHints]);
 }
 
 function listTools(exchange: Exchange, request: RpcRequest): Awaited {
@@ -39,10 +39,10 @@ function listTools(exchange: Exchange, request: RpcRequest): Awaited {
   if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is invalid.');
   const { caller, deps } = exchange.ctx;
   const tools = `"tools":${catalogueOf(deps.operations).listFor(caller)}`;
-  return told(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);
+  return answered(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);
 }
 
 /** A response that is ready at once. */
-function told(exchange: Exchange, { id }: RpcRequest, fields: readonly string[]): Awaited {
+function answered(exchange: Exchange, { id }: RpcRequest, fields: readonly string[]): Awaited {
   return { progressToken: null, work: async () => resultText(id, exchange.result(fields)) };
 }

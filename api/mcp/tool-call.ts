@@ -8,7 +8,7 @@ import { isJson, resultText, rpcCodes, RpcFault, type Json, type RpcRequest } fr
 import type { Awaited } from './waiting-answer.ts';
 
 /** Headers of the route's reply that the tool result repeats for clients. */
-const toldHeaders = ['etag', 'location', 'retry-after', 'idempotency-replayed'];
+const reportedHeaders = ['etag', 'location', 'retry-after', 'idempotency-replayed'];
 
 /**
  * Returns the work behind `tools/call`: the operation's reply as text and as structured content, or its failure as `isError` with the envelope. Throws RpcFault
@@ -60,6 +60,6 @@ function contentOf(text: string): string {
 function metaOfReply(done: Invoked): Json {
   if (done.kind === 'failed') return { 'longhaul/status': done.envelope.status };
   const { status, headers } = done.reply;
-  const told = toldHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[`longhaul/${name}`, headers[name]] as const]));
+  const told = reportedHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[`longhaul/${name}`, headers[name]] as const]));
   return { 'longhaul/status': status, ...Object.fromEntries(told) };
 }

@@ -39,7 +39,7 @@ export async function readSource(request: IdentifyRequest<ToolkitRevisionCreate>
     return {
       tools: reading.operations.map(toolOfOperation),
       sourceHash: sha256Of([createHash('sha256').update(document).digest('hex'), choice]),
-      leftOut: { told: reading.leftOut, count: reading.leftOutCount },
+      leftOut: { reported: reading.leftOut, count: reading.leftOutCount },
     };
   } catch (error) {
     if (error instanceof Failure) return error;

@@ -1,7 +1,7 @@
 import type { AnsweredMessage } from '../../db/channels/answered.ts';
 import { writeNotice, writeReplyParts, type PartText } from '../../db/channels/outbound.ts';
 import { leaveDraft } from '../../db/channels/drafts.ts';
-import type { ToldRun } from '../../db/channels/part-queries.ts';
+import type { ReportedRun } from '../../db/channels/part-queries.ts';
 import type { ChannelQuestion } from '../../db/channels/questions.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelService } from '../../ports/channels/service.ts';
@@ -10,7 +10,7 @@ import { sortFiles, type AnswerFileName } from './answer-files.ts';
 import { askedInChat } from './questions.ts';
 
 /** What is to be posted about a run now. */
-export type Told =
+export type ChannelReport =
   /** The answer, in Markdown, and files that are separate messages; null: there is none. */
   | { readonly kind: 'reply'; readonly markdown: string | null; readonly files: readonly AnswerFileName[] }
   | { readonly kind: 'notice'; readonly number: number; readonly markdown: string }
@@ -24,7 +24,7 @@ const waits: Readonly<Record<string, string>> = {
   budget: 'It is waiting because a budget is used up',
 };
 
-interface Telling {
+interface ReportOptions {
   /** Why a message could not start a run. */
   readonly reason: string | null;
   readonly publicUrl: string | null;
@@ -35,7 +35,7 @@ interface Telling {
 }
 
 /** Returns what is to be posted about a run, or about a message that could not start one. */
-export function tellRun(run: ToldRun | null, { reason, publicUrl, question, files }: Telling): Told {
+export function reportOf(run: ReportedRun | null, { reason, publicUrl, question, files }: ReportOptions): ChannelReport {
   if (run === null) return { kind: 'notice', number: 0, markdown: refusalOf(reason) };
   const link = publicUrl === null ? '' : ` ${publicUrl}/runs/${run.id}`;
   if (isTerminal(run.status as RunStatus)) {
@@ -56,7 +56,7 @@ function refusalOf(reason: string | null): string {
   return `This message could not be answered (${reason ?? 'unknown'}).`;
 }
 
-function replyOf(run: ToldRun, { files: rule, link }: { readonly files: ChannelService['files']; readonly link: string }): Told {
+function replyOf(run: ReportedRun, { files: rule, link }: { readonly files: ChannelService['files']; readonly link: string }): ChannelReport {
   const { sent, tooLarge } = sortFiles(run.output?.attachments, rule);
   const names = (files: readonly AnswerFileName[]) => files.map(({ name }) => name).join(', ');
   const text = answerOf(run) ?? (sent.length === 0 ? null : `${sent.length === 1 ? 'A file' : 'Files'}: ${names(sent)}`);
@@ -65,7 +65,7 @@ function replyOf(run: ToldRun, { files: rule, link }: { readonly files: ChannelS
   return { kind: 'reply', markdown: markdown === '' ? null : markdown, files: rule.kind === 'upload' ? sent : [] };
 }
 
-function answerOf({ output }: ToldRun): string | null {
+function answerOf({ output }: ReportedRun): string | null {
   const text = output?.text ?? '';
   if (text.trim() !== '') return text;
   const json = output?.json ?? null;
@@ -73,23 +73,23 @@ function answerOf({ output }: ToldRun): string | null {
 }
 
 /** Writes what is posted to a thread, split into parts, once. */
-export async function writeTold(
+export async function writeReport(
   tx: TenantTransaction,
   message: AnsweredMessage,
   {
-    told,
+    report,
     parts,
     afterUncertain,
-  }: { readonly told: Told; readonly parts: readonly PartText[]; readonly afterUncertain: ChannelService['afterUncertain'] },
+  }: { readonly report: ChannelReport; readonly parts: readonly PartText[]; readonly afterUncertain: ChannelService['afterUncertain'] },
 ): Promise<void> {
   // If the service can't be asked about a draft, a lost draft must not prevent the answer.
   const forgetsLostDraft = afterUncertain === 'never';
-  if (told.kind === 'reply') await writeReplyParts(tx, message.id, { parts, forgetsLostDraft });
-  if (told.kind !== 'notice') return;
+  if (report.kind === 'reply') await writeReplyParts(tx, message.id, { parts, forgetsLostDraft });
+  if (report.kind !== 'notice') return;
   // What follows a question is posted below it.
-  if (told.number > 0) await leaveDraft(tx, message.id);
+  if (report.number > 0) await leaveDraft(tx, message.id);
   const [first] = parts;
-  if (first) await writeNotice(tx, message, { ...first, part: told.number });
+  if (first) await writeNotice(tx, message, { ...first, part: report.number });
   // A notice of the run's end replaces the answer.
-  if (told.number === 0) await writeReplyParts(tx, message.id, { parts: [], forgetsLostDraft });
+  if (report.number === 0) await writeReplyParts(tx, message.id, { parts: [], forgetsLostDraft });
 }

@@ -99,12 +99,12 @@ export function findingToKeep(finding: PlacedFinding): FindingToKeep {
   };
 }
 
-interface Told {
+interface Concluded {
   readonly plan: ReviewPlan;
   readonly ledger: readonly LedgerRow[];
 }
 
-async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }: Told): Promise<CodeReviewOutput> {
+async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }: Concluded): Promise<CodeReviewOutput> {
   const posts = await readPosted(tx, run.runId);
   const idsOf = (kind: string) =>
     posts.filter((post) => post.kind === kind && post.githubId !== null).map(({ githubId }) => Number(githubId));

@@ -38,7 +38,7 @@ export function toModelError(fault: ProviderFault, context: FaultContext): Model
       const errorClass = classOfStatus(fault.status, fault);
       return new ModelError(errorClass, {
         ...common,
-        message: told(`the model provider answered ${fault.status}`, fault, context),
+        message: withDetails(`the model provider answered ${fault.status}`, fault, context),
         retryable: shouldRetry(fault.headers) ?? (errorClass !== 'ContextTooLong' && isRetryableStatus(fault.status)),
         retryAfterMs: retryAfterMs(fault.headers),
         status: fault.status,
@@ -50,7 +50,7 @@ export function toModelError(fault: ProviderFault, context: FaultContext): Model
       const errorClass = classOfTold(fault);
       return new ModelError(errorClass, {
         ...common,
-        message: told('the model provider answered with an error', fault, context),
+        message: withDetails('the model provider answered with an error', fault, context),
         status: fault.status,
         providerCode: fault.code,
       });
@@ -59,11 +59,11 @@ export function toModelError(fault: ProviderFault, context: FaultContext): Model
       if (!context.hasBegun)
         return new ModelError('Unreachable', {
           ...common,
-          message: told('the model provider sent an unreadable answer', { code: null, message: fault.message }, context),
+          message: withDetails('the model provider sent an unreadable answer', { code: null, message: fault.message }, context),
         });
       return new ModelError('StreamCut', {
         ...common,
-        message: told(
+        message: withDetails(
           'the answer of the model ended before its end, or became unreadable',
           { code: null, message: fault.message },
           context,
@@ -86,7 +86,7 @@ export function toModelError(fault: ProviderFault, context: FaultContext): Model
   }
 }
 
-function told(what: string, fault: { readonly code: string | null; readonly message: string }, context: FaultContext): string {
+function withDetails(what: string, fault: { readonly code: string | null; readonly message: string }, context: FaultContext): string {
   const code = fault.code === null ? '' : ` (${fault.code.slice(0, 80)})`;
 
   return redact(fault.message === '' ? `${what}${code}` : `${what}${code}: ${fault.message}`, context);

@@ -14,7 +14,7 @@ import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 import { type ChildRun, writeChildUsage } from '../../../db/runs/children/child-rows.ts';
 
 const maxSummaryChars = 2_000;
-const maxToldChars = 600;
+const maxReportedChars = 600;
 const maxRestBytes = 2 * 1024 * 1024;
 
 /**
@@ -121,7 +121,7 @@ function parsed(text: string | null): unknown {
 function faultOf(child: ChildRun): StepFault {
   const isTimeout = child.finishReason === 'timeout';
   const why = child.error?.message ?? `it ended with ${child.finishReason ?? child.status}`;
-  const said = child.output?.text ? ` What it had said: ${truncateText(child.output.text, maxToldChars)}` : '';
+  const said = child.output?.text ? ` What it had said: ${truncateText(child.output.text, maxReportedChars)}` : '';
   return {
     code: isTimeout ? 'timed_out' : 'tool_unavailable',
     message: truncateText(`The agent ${child.agentSlug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),

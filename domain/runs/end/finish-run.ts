@@ -136,12 +136,12 @@ function outcomeOf(run: RunState, input: FinishRunInput): RunOutcome {
   return {
     status: 'failed',
     finishReason: input.reason,
-    error: hasError ? errorOf(input.error ?? untold(input.reason)) : null,
+    error: hasError ? errorOf(input.error ?? defaultError(input.reason)) : null,
   };
 }
 
 /** The error of an end for which the workflow knows only the reason. */
-function untold(reason: FinishRunInput['reason']): NonNullable<FinishRunInput['error']> {
+function defaultError(reason: FinishRunInput['reason']): NonNullable<FinishRunInput['error']> {
   const code = reason === 'budget_exceeded' ? 'budget_exceeded' : 'internal_error';
   return { code, message: errorCodes[code].title };
 }

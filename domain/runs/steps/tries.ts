@@ -56,7 +56,7 @@ export async function settleTry(tx: TenantTransaction, tried: EndedTry): Promise
 /** Settles a try whose step another try has taken, and records that it was not lost: its worker lives. */
 export async function yieldTry(tx: TenantTransaction, tried: EndedTry): Promise<void> {
   const runs = await lockTried(tx, tried);
-  await sayAlive(tx, { runId: runs.run.id, step: tried.step, toolCallId: null, attempt: tried.attempt });
+  await recordAlive(tx, { runId: runs.run.id, step: tried.step, toolCallId: null, attempt: tried.attempt });
   await account(tx, runs, tried);
 }
 
@@ -82,7 +82,7 @@ export interface TakenTry {
 }
 
 /** Records that the worker of a try considered lost is alive, so that the try no longer counts as lost. Changes nothing when it did not count as lost. */
-export async function sayAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
+export async function recordAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
   await correctRetry(tx, { runId, step, toolCallId }, { from: lost(attempt), to: { error_code: stoodStill } });
 }
 
