@@ -22,7 +22,7 @@ interface OpenCall {
 }
 
 /** Turns the parts of one answer into events, and collects what its end needs. Lives as long as the answer. */
-export class Relay {
+export class ModelStream {
   /** Whether any readable part has arrived. */
   hasBegun = false;
   hasCalls = false;

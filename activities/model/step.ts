@@ -5,7 +5,7 @@ import { streamExtractive } from './extractive/extractive.ts';
 import { decideFinish, type StopReason } from './finish.ts';
 import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt/prompt.ts';
 import { readProviderFault, type ProviderPart, type Providers } from './wire/providers.ts';
-import { Relay } from './model-stream.ts';
+import { ModelStream } from './model-stream.ts';
 import { toModelError } from './faults/signals.ts';
 import { estimateUsage, type TokenUsage } from './usage/usage.ts';
 import { Watch } from './watch.ts';
@@ -79,12 +79,12 @@ export async function* streamModelStep(
 
   const ending = newEnding();
   const watch = new Watch(request.signal, request.model, ending);
-  const relay = new Relay(request.model.adapter);
-  const call: ProviderCall = { request, relay, watch, ending, requestId: null };
+  const modelStream = new ModelStream(request.model.adapter);
+  const call: ProviderCall = { request, modelStream, watch, ending, requestId: null };
   try {
     const stream = await watch.waitFor(deps.providers.open(request, watch.signal, ending));
     call.requestId = stream.requestId;
-    yield* relayed(call, stream.parts.getReader());
+    yield* modelEvents(call, stream.parts.getReader());
   } catch (error) {
     throw asStepError(error, call);
   } finally {
@@ -94,14 +94,14 @@ export async function* streamModelStep(
 
 interface ProviderCall {
   readonly request: ModelStepRequest;
-  readonly relay: Relay;
+  readonly modelStream: ModelStream;
   readonly watch: Watch;
   readonly ending: WireEnding;
   requestId: string | null;
 }
 
-async function* relayed(call: ProviderCall, reader: ReadableStreamDefaultReader<ProviderPart>): AsyncGenerator<ModelEvent, void, void> {
-  const { relay, watch } = call;
+async function* modelEvents(call: ProviderCall, reader: ReadableStreamDefaultReader<ProviderPart>): AsyncGenerator<ModelEvent, void, void> {
+  const { modelStream, watch } = call;
   const events: ModelEvent[] = [];
 
   for (;;) {
@@ -111,9 +111,9 @@ async function* relayed(call: ProviderCall, reader: ReadableStreamDefaultReader<
     if (done) throw toModelError({ kind: 'garbled', message: '' }, faultContext(call));
     if (part.type === 'error') throw toModelError(readProviderFault(part.error), faultContext(call));
 
-    const isProgress = part.type === 'finish' || relay.take(part, events);
+    const isProgress = part.type === 'finish' || modelStream.take(part, events);
     if (part.type === 'finish') {
-      relay.end(events);
+      modelStream.end(events);
       events.push({ ...decideFinish(part, call, faultContext), warnings: call.ending.warnings });
     }
     yield* events;
@@ -129,18 +129,18 @@ function asStepError(error: unknown, call: ProviderCall): Error {
   if (!stopped && error instanceof ModelError) return error;
   if (!stopped) return toModelError(call.ending.fault ?? readProviderFault(error), faultContext(call));
 
-  const usage = estimateUsage(call.request, call.relay.outputText);
+  const usage = estimateUsage(call.request, call.modelStream.outputText);
   if (!(stopped.reason instanceof ModelError)) return new ModelAborted(usage, stopped.reason);
   return new ModelError(stopped.reason.class, { message: stopped.reason.message, providerRequestId: call.requestId, usage });
 }
 
 function faultContext(call: ProviderCall) {
-  const { request, relay } = call;
+  const { request, modelStream } = call;
 
   return {
-    hasBegun: relay.hasBegun,
+    hasBegun: modelStream.hasBegun,
     requestId: call.requestId,
-    usage: relay.hasBegun ? estimateUsage(request, relay.outputText) : null,
+    usage: modelStream.hasBegun ? estimateUsage(request, modelStream.outputText) : null,
     prompt: () => `${request.instructions}\n${JSON.stringify(request.messages)}`,
     apiKey: request.model.connection.apiKey(),
   };

@@ -5,11 +5,11 @@ import { toFailure } from '../http/reply/error-envelope.ts';
 import type { HubLimits } from './limits.ts';
 
 /** A stream connect queries the database twice: for the caller, and for the run that it may watch. */
-export type OpeningStep = 'caller' | 'run';
+export type ConnectStep = 'caller' | 'run';
 
-export interface Openings {
+export interface ConnectQueue {
   /** Runs one step from the queue; connects that have begun go first. Throws 503 if the wait is too long, the client disconnects, or the process drains. */
-  inTurn<R>(step: OpeningStep, socket: Socket, work: () => Promise<R>): Promise<R>;
+  run<R>(step: ConnectStep, socket: Socket, work: () => Promise<R>): Promise<R>;
 }
 
 /**
@@ -17,28 +17,28 @@ export interface Openings {
  * time limit for a database connection nor keep connections from other requests. A client that disconnects leaves the queue. While no query completes, none
  * waits long: if the database does not respond, each query takes until its statement times out.
  */
-export function createOpenings(
-  { openingsAtOnce, openingMs, openingSilentMs }: Pick<HubLimits, 'openingsAtOnce' | 'openingMs' | 'openingSilentMs'>,
+export function createConnectQueue(
+  { maxConnectsAtOnce, maxConnectMs, maxConnectSilentMs }: Pick<HubLimits, 'openingsAtOnce' | 'openingMs' | 'openingSilentMs'>,
   draining: AbortSignal,
-): Openings {
-  const queue = new PQueue({ concurrency: openingsAtOnce });
+): ConnectQueue {
+  const queue = new PQueue({ concurrency: maxConnectsAtOnce });
   let answeredAt = 0;
-  const noteAnswer = () => void (answeredAt = performance.now());
+  const recordAnswer = () => void (answeredAt = performance.now());
 
   return {
-    async inTurn(step, socket, work) {
+    async run(step, socket, work) {
       const waiting = new AbortController();
       const giveUp = (failure: () => Failure) => () => waiting.abort(failure());
       const left = giveUp(() => fail('service_unavailable', { detail: 'The client has disconnected.' }));
       const drained = giveUp(() => fail('service_unavailable', { reason: 'draining', retryAfterS: 1 }));
       const late = giveUp(() => fail('service_unavailable', { detail: 'Too many streams are being opened at once.', retryAfterS: 5 }));
       const since = performance.now();
-      const look = () => {
-        const leftMs = Math.min(since + openingMs, Math.max(since, answeredAt) + openingSilentMs) - performance.now();
+      const check = () => {
+        const leftMs = Math.min(since + maxConnectMs, Math.max(since, answeredAt) + maxConnectSilentMs) - performance.now();
         if (leftMs <= 0) late();
-        else timer = setTimeout(look, leftMs);
+        else timer = setTimeout(check, leftMs);
       };
-      let timer = setTimeout(look, Math.min(openingMs, openingSilentMs));
+      let timer = setTimeout(check, Math.min(maxConnectMs, maxConnectSilentMs));
       socket.once('close', left);
       draining.addEventListener('abort', drained);
       if (draining.aborted) drained();
@@ -54,7 +54,7 @@ export function createOpenings(
           () => {
             stopWaiting();
             const answer = work();
-            answer.then(noteAnswer, (error: unknown) => toFailure(error).code === 'service_unavailable' || noteAnswer());
+            answer.then(recordAnswer, (error: unknown) => toFailure(error).code === 'service_unavailable' || recordAnswer());
             return answer;
           },
           { priority: step === 'run' ? 1 : 0, signal: waiting.signal },

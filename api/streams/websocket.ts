@@ -80,9 +80,9 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
     clearTimeout(timer);
     try {
       const first = parseFirstFrame(message, isBinary);
-      caller = await deps.hub.openings.inTurn('caller', request.raw.socket, () => openStreamToken(deps.db, first.token, runId));
+      caller = await deps.hub.connectQueue.run('caller', request.raw.socket, () => openStreamToken(deps.db, first.token, runId));
       done();
-      const opening = await openStream(deps, {
+      const connect = await openStream(deps, {
         caller,
         runId,
         lastEventId: null,
@@ -91,9 +91,9 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
         correlationId: request.id,
         socket: request.raw.socket,
       });
-      if (opening.kind !== 'stream') return sink.end('finished');
-      if (socket.readyState !== socket.OPEN) return opening.slot.release();
-      connection = startStream(deps.hub, opening, { sink, caller, answer });
+      if (connect.kind !== 'stream') return sink.end('finished');
+      if (socket.readyState !== socket.OPEN) return connect.slot.release();
+      connection = startStream(deps.hub, connect, { sink, caller, answer });
     } catch (error) {
       const failure = toFailure(error);
       if (failure.code === 'internal_error') request.log.error({ err: error, run_id: runId }, 'socket failed on a bug');

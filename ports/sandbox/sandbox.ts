@@ -42,7 +42,7 @@ export function createSandbox({ hasJail = probeJail }: { readonly hasJail?: () =
       if (job.isolation === 'strict' && program === null)
         return { kind: 'unavailable', message: `${job.language} is not installed on this deployment` };
 
-      return inTurn(queue, signal, async () => {
+      return enqueued(queue, signal, async () => {
         if (program !== null) return runNative(program, job, signal);
         try {
           return await runQuickjs(pool.take(isJailed), job, signal);
@@ -142,7 +142,7 @@ function asReply(told: Record<string, unknown> | null): CodeReply | null {
  * Runs one program when a slot is free. A waiting caller is removed when aborted; a running program keeps its slot until it ends, even when its caller has been
  * aborted, since its child lives until then.
  */
-async function inTurn<R>(queue: PQueue, signal: AbortSignal, work: () => Promise<R>): Promise<R> {
+async function enqueued<R>(queue: PQueue, signal: AbortSignal, work: () => Promise<R>): Promise<R> {
   signal.throwIfAborted();
   const waiting = new AbortController();
   const leave = () => waiting.abort(signal.reason);

@@ -6,7 +6,7 @@ import { WorkChild, type Ended } from './child.ts';
 import type { Answer } from './messages.ts';
 import { Outgrown, type Subject, type WorkTenant } from './outgrown.ts';
 import { sorts, type Sort, type Sorts, type WorkLimits } from './sorts.ts';
-import { Turns } from './turns.ts';
+import { FairQueue } from './turns.ts';
 import { WorkLimit, WorkProblem } from './work-errors.ts';
 
 type AnySorts = Readonly<Record<string, Sort<never, unknown>>>;
@@ -92,7 +92,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
   readonly #given: { readonly sorts: S; readonly module: URL };
   readonly #options: Required<Omit<WorkPoolOptions, 'rememberMs'>>;
   readonly #outgrown: Outgrown;
-  readonly #waiting = new Turns<Entry>(waitingLimits);
+  readonly #waiting = new FairQueue<Entry>(waitingLimits);
   readonly #working = new Map<Entry, WorkChild>();
   readonly #idle = new Map<WorkChild, NodeJS.Timeout>();
   /** The organization that a child has worked for last. */

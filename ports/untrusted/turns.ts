@@ -12,7 +12,7 @@ export interface WaitingLimits {
 }
 
 /** A queue in which organizations take turns and each keeps its own order. */
-export class Turns<W extends Waiting> {
+export class FairQueue<W extends Waiting> {
   /** In the order of turns: an organization that was served moves to the end. */
   readonly #lines = new Map<string, W[]>();
   readonly #limits: WaitingLimits;

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createOpenings } from '../../api/streams/openings.ts';
+import { createConnectQueue } from '../../api/streams/openings.ts';
 import { newId } from '../../db/ids.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { startSlowProxy, type SlowProxy } from '../support/slow-proxy.ts';
@@ -59,11 +59,11 @@ test('clients that come back at once all get their turn, where waiting for a con
 });
 
 test('few steps at once, and what was begun before what is new', async () => {
-  const openings = createOpenings({ openingsAtOnce: 2, openingMs: 60_000, openingSilentMs: 60_000 }, never);
+  const openings = createConnectQueue({ maxConnectsAtOnce: 2, maxConnectMs: 60_000, maxConnectSilentMs: 60_000 }, never);
   const order: string[] = [];
   const held = Promise.withResolvers<void>();
   const step = (kind: 'caller' | 'run', until?: Promise<void>) =>
-    openings.inTurn(kind, new Socket(), async () => {
+    openings.run(kind, new Socket(), async () => {
       order.push(kind);
       await until;
     });
@@ -80,13 +80,13 @@ test('few steps at once, and what was begun before what is new', async () => {
 
 test('who waits too long, has left, or waits when the process drains is refused, and is not served afterwards', async () => {
   const draining = new AbortController();
-  const openings = createOpenings({ openingsAtOnce: 1, openingMs: 1_000, openingSilentMs: 60_000 }, draining.signal);
+  const openings = createConnectQueue({ maxConnectsAtOnce: 1, maxConnectMs: 1_000, maxConnectSilentMs: 60_000 }, draining.signal);
   const held = Promise.withResolvers<void>();
   const served: string[] = [];
-  const wait = (name: string, socket = new Socket()) => openings.inTurn('caller', socket, async () => void served.push(name));
+  const wait = (name: string, socket = new Socket()) => openings.run('caller', socket, async () => void served.push(name));
   const leaving = new Socket();
 
-  const running = openings.inTurn('caller', new Socket(), () => held.promise);
+  const running = openings.run('caller', new Socket(), () => held.promise);
   const gone = wait('gone', leaving);
   leaving.destroy();
   await expect(gone).rejects.toMatchObject({ code: 'service_unavailable' });
@@ -102,10 +102,10 @@ test('who waits too long, has left, or waits when the process drains is refused,
 });
 
 test('while nobody is answered nobody waits long; answers, refusals too, let the others wait for their turn', async () => {
-  const openings = createOpenings({ openingsAtOnce: 1, openingMs: 60_000, openingSilentMs: 1_000 }, never);
+  const openings = createConnectQueue({ maxConnectsAtOnce: 1, maxConnectMs: 60_000, maxConnectSilentMs: 1_000 }, never);
   const first = Promise.withResolvers<void>();
-  const running = openings.inTurn('caller', new Socket(), () => first.promise);
-  const waiting = openings.inTurn('caller', new Socket(), async () => 'served');
+  const running = openings.run('caller', new Socket(), () => first.promise);
+  const waiting = openings.run('caller', new Socket(), async () => 'served');
 
   await expect(waiting).rejects.toMatchObject({ code: 'service_unavailable', retryAfterS: 5 });
   first.reject(fail('service_unavailable'));
@@ -113,7 +113,7 @@ test('while nobody is answered nobody waits long; answers, refusals too, let the
 
   // Each takes its time, all together far longer than anybody may wait in silence.
   const steps = Array.from({ length: 8 }, (_, n) =>
-    openings.inTurn('caller', new Socket(), async () => {
+    openings.run('caller', new Socket(), async () => {
       await delay(300);
       if (n % 2) throw fail('not_found');
     }),
