@@ -23,7 +23,7 @@ type RecordView = ReturnType<typeof toUsageRecordView>;
 /** Rows of one read. */
 const pageRows = 5_000;
 /** Rows per chunk of text: a whole page would be in memory twice. */
-const pieceRows = 250;
+const chunkRows = 250;
 
 const numbers = [
   'step',
@@ -128,8 +128,8 @@ async function* pages(
 async function* lines(source: AsyncIterable<UsageRecord[]>, format: ExportFormat): AsyncGenerator<string> {
   if (format === 'csv') yield csvRecord(columns.map((text) => ({ text })));
   for await (const page of source) {
-    for (let at = 0; at < page.length; at += pieceRows) {
-      const views = page.slice(at, at + pieceRows).map(toUsageRecordView);
+    for (let at = 0; at < page.length; at += chunkRows) {
+      const views = page.slice(at, at + chunkRows).map(toUsageRecordView);
       yield views
         .map((view) => (format === 'csv' ? csvRecord(columns.map((column) => cellOf(view, column))) : `${JSON.stringify(view)}\n`))
         .join('');

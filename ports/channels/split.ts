@@ -29,7 +29,7 @@ export function splitMarkdown(markdown: string, fit: PartLimit): string[] {
     if (open !== '') parts.push(open);
     open = block;
   };
-  for (const block of blocksOf(whole)) for (const [at, piece] of piecesOf(block, fit).entries()) add(piece, at === 0 ? '\n\n' : '\n');
+  for (const block of blocksOf(whole)) for (const [at, piece] of partsOf(block, fit).entries()) add(piece, at === 0 ? '\n\n' : '\n');
   if (open !== '') parts.push(open);
   return parts;
 }
@@ -62,13 +62,13 @@ function lineStart(markdown: string, offset: number): number {
   return markdown.slice(start, offset).trim() === '' ? start : offset;
 }
 
-function piecesOf(block: Block, fit: PartLimit): string[] {
+function partsOf(block: Block, fit: PartLimit): string[] {
   if (fits(block.text, fit)) return [block.text];
-  return block.isFenced ? fencedPieces(block.text, fit) : cutToFit(block.text, fit);
+  return block.isFenced ? fencedParts(block.text, fit) : cutToFit(block.text, fit);
 }
 
 /** Puts each piece between its own fences. */
-function fencedPieces(text: string, fit: PartLimit): string[] {
+function fencedParts(text: string, fit: PartLimit): string[] {
   const lines = text.split('\n');
   const head = lines[0] ?? '```';
   const fence = /^ {0,3}(`{3,}|~{3,})/.exec(head)?.[1] ?? '```';
@@ -87,14 +87,14 @@ function longer(left: string, right: string): string {
 
 /** Splits a text that is too long: after a line, otherwise after a word, otherwise anywhere except in a surrogate pair. */
 function cutToFit(text: string, fit: PartLimit): string[] {
-  const pieces: string[] = [];
+  const parts: string[] = [];
   let rest = text;
   while (!fits(rest, fit)) {
     const at = cutAt(rest, maxFitChars(rest, fit));
-    pieces.push(rest.slice(0, at).replace(/\n$/, ''));
+    parts.push(rest.slice(0, at).replace(/\n$/, ''));
     rest = rest.slice(at);
   }
-  return [...pieces, rest].filter((piece) => piece.trim() !== '');
+  return [...parts, rest].filter((part) => part.trim() !== '');
 }
 
 /** Returns how many units from the start fit, at least one; what a form adds grows with the text nearly everywhere, so a binary search finds it. */
