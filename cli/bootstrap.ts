@@ -91,7 +91,7 @@ function asSetupError(error: unknown): never {
   );
 }
 
-interface Parts {
+interface BootstrapDeps {
   readonly keys: KeyRing;
   readonly options: BootstrapOptions;
   readonly given: BootstrapSecrets;
@@ -99,7 +99,7 @@ interface Parts {
   readonly resets: boolean;
 }
 
-async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes, resets }: Parts): Promise<Bootstrapped> {
+async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes, resets }: BootstrapDeps): Promise<Bootstrapped> {
   const { publicUrl, defaultModelId } = options;
 
   await lockBootstrap(tx);

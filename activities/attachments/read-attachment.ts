@@ -7,7 +7,7 @@ import { textOfFile } from './file-text.ts';
 const readLimitChars = 20_000;
 
 /** Builtin `attachment_read`: text of a file that was given to the conversation or created in it, from `offset` on. */
-export async function readAttachment(execution: ToolExecution, parts: ToolDeps): Promise<ToolOutcome> {
+export async function readAttachment(execution: ToolExecution, deps: ToolDeps): Promise<ToolOutcome> {
   const { attachment_id: id, offset } = execution.args;
   const { run } = execution;
   const file = typeof id === 'string' && run !== null ? await execution.transact((tx) => findRunFile(tx, run.id, id)) : null;
@@ -15,7 +15,7 @@ export async function readAttachment(execution: ToolExecution, parts: ToolDeps):
   if (file.state !== 'ready')
     return failed('tool_unavailable', `the file is ${file.state}`, file.state === 'scanning', 'attachment_not_ready');
 
-  const text = await textOfFile({ ...parts, organizationId: execution.place.organizationId }, file);
+  const text = await textOfFile({ ...deps, organizationId: execution.place.organizationId }, file);
   if (text === null) return failed('tool_unavailable', `a file of type ${file.mediaType} can not be read as text`, false);
   const start = typeof offset === 'number' ? offset : 0;
   const part = truncateText(text.slice(start), readLimitChars);

@@ -23,7 +23,7 @@ import { exactOutcome, failed, toolError, type GuardedExecution, type ToolFile, 
 const RemoteConfig = Type.Object({ toolkit_id: Type.String(), remote_name: Type.String() });
 
 /** Calls a tool of an MCP server with the client of its toolkit. An error that the server reports is a result for the model. */
-export async function executeRemote(parts: ToolDeps, execution: GuardedExecution): Promise<ToolOutcome> {
+export async function executeRemote(deps: ToolDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   const config = Value.Parse(RemoteConfig, execution.tool.config);
   const found = await execution.transact((tx) => readRemoteTool(tx, { toolkitId: config.toolkit_id, remoteName: config.remote_name }));
   if (found === null || !found.toolkit.isActive) return failed('tool_unavailable', 'the toolkit of the tool is not active any more', false);
@@ -35,10 +35,10 @@ export async function executeRemote(parts: ToolDeps, execution: GuardedExecution
   let hasLeft = false;
   const { policy, secret, conceal, transact, signal, timeoutMs } = execution;
   const { workspaceId } = execution.place;
-  const onToolsChanged = () => parts.toolsChanged(toolkit, principal);
+  const onToolsChanged = () => deps.toolsChanged(toolkit, principal);
   const ask = { toolkit, principal, policy, secret, conceal, transact, workspaceId, signal, timeoutMs, onToolsChanged };
   const call = () =>
-    useMcp(parts, ask, (session, patience) => {
+    useMcp(deps, ask, (session, patience) => {
       hasLeft = true;
       const headers = { ...patience.headers, ...(execution.run === null ? {} : { [runHeader]: execution.run.id }) };
       return inSpan({ name: `tools/call ${tool.name}`, kind: 'client', attributes: mcpAttributes(tool.name) }, () =>
@@ -51,11 +51,11 @@ export async function executeRemote(parts: ToolDeps, execution: GuardedExecution
   try {
     const result = await call().catch(async (error: unknown) => {
       if (execution.run === null || principal.kind !== 'user' || !isUnauthorized(error)) throw error;
-      const consent = await consentForRun(parts, ask, error);
+      const consent = await consentForRun(deps, ask, error);
       if (consent.isGranted) return call();
       throw consent.isAsked ? new ConsentAsked() : error;
     });
-    return await outcomeOf(parts.schemas.of(execution.place.organizationId), tool, result);
+    return await outcomeOf(deps.schemas.of(execution.place.organizationId), tool, result);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ConsentAsked)
