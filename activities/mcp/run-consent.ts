@@ -37,7 +37,7 @@ export async function consentForRun(
 async function challenged(deps: McpDeps, ask: McpAsk, refusal: McpError): Promise<McpError> {
   if (refusal.challenge !== null) return refusal;
   try {
-    await asNobody(deps, ask, (session, patience) => session.listTools(patience));
+    await asNobody(deps, ask, (mcpSession, patience) => mcpSession.listTools(patience));
     return refusal;
   } catch (error) {
     if (error instanceof McpError && error.kind === 'unauthorized') return error;

@@ -113,14 +113,14 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
   const { organizationId, workspaceId } = tenantOfActivity();
   const onToolsChanged = () => deps.toolsChanged(toolkit, asker.principal);
   const ask = { ...asker, workspaceId, timeoutMs, onToolsChanged };
-  const work: Listing<SyncFindings> = async (session, patience) => {
-    const offered = masked(secrets, await session.listTools(patience));
+  const work: Listing<SyncFindings> = async (mcpSession, patience) => {
+    const offered = masked(secrets, await mcpSession.listTools(patience));
     const found = await readFoundTools(offered, deps.schemas.of(organizationId));
     const tools = found.tools.map(toToolkitTool);
-    const server = session.server === null ? null : masked(secrets, { ...session.server });
+    const server = mcpSession.server === null ? null : masked(secrets, { ...mcpSession.server });
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
     deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: found.leftOut.length }, 'toolkit listed');
-    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, note: noticeOf(found, maxNoteChars), leftOut: found.leftOut };
+    return { tools, server, protocolVersion: mcpSession.protocolVersion, sourceHash, note: noticeOf(found, maxNoteChars), leftOut: found.leftOut };
   };
   return useMcp(deps, ask, work).catch((error: unknown) => {
     // Without a grant the server has not been called yet: its own refusal says where to get consent.
@@ -129,7 +129,7 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
   });
 }
 
-type Listing<R> = (session: McpSession, patience: McpPatience) => Promise<R>;
+type Listing<R> = (mcpSession: McpSession, patience: McpPatience) => Promise<R>;
 
 /** Returns the findings of a failed sync: an error at once when another try is useless, otherwise only after the last try. */
 async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unknown): Promise<SyncFindings> {

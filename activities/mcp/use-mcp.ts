@@ -18,7 +18,7 @@ export interface McpAsk extends McpAsker {
  * Works with the client of a toolkit as a principal, for both calls and syncs. Credentials are read from the rows at each use; a 401 on a token refreshes it
  * once and repeats the request, since nothing was processed. Throws McpError, McpTooMuch or the guard's errors.
  */
-export async function useMcp<R>(deps: McpDeps, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
+export async function useMcp<R>(deps: McpDeps, ask: McpAsk, work: (mcpSession: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
   const credential = await credentialOf(deps, ask);
   try {
     return await withCredential(deps, ask, { credential, work });
@@ -33,14 +33,14 @@ export async function useMcp<R>(deps: McpDeps, ask: McpAsk, work: (session: McpS
 }
 
 /** Does the same without any credential, to get the server's challenge. */
-export function asNobody<R>(deps: McpDeps, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
+export function asNobody<R>(deps: McpDeps, ask: McpAsk, work: (mcpSession: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
   return withCredential(deps, ask, { credential: { headers: {}, version: null }, work });
 }
 
 function withCredential<R>(
   { mcp }: McpDeps,
   { toolkit, principal, policy, workspaceId, timeoutMs, signal, onToolsChanged }: McpAsk,
-  { credential, work }: { readonly credential: McpCredential; readonly work: (session: McpSession, patience: McpPatience) => Promise<R> },
+  { credential, work }: { readonly credential: McpCredential; readonly work: (mcpSession: McpSession, patience: McpPatience) => Promise<R> },
 ): Promise<R> {
   const { url, transport } = toolkit.config;
   return mcp.use(

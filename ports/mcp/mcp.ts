@@ -116,7 +116,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
       signal,
       headers: own ?? null,
       death: death.signal,
-      hadSession: isConnected && sessionOf(transport),
+      hadMcpSession: isConnected && hasMcpSession(transport),
       isCuttable: isConnected,
     });
   try {
@@ -181,7 +181,7 @@ function serverFacts(told: Readonly<Record<string, unknown>> | undefined, policy
   return Object.fromEntries(facts);
 }
 
-function sessionOf(transport: Transport): boolean {
+function hasMcpSession(transport: Transport): boolean {
   return transport instanceof SSEClientTransport || transport.sessionId !== undefined;
 }
 
