@@ -34,7 +34,7 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
   if (claim.files.isScanned) return release(deps, part, { isUncertain, waitMs: scanWaitMs });
   const outgoing = outgoingOf(claim, claim);
   const gone = { result: 'refused', error: 'the file no longer exists' } as const;
-  const outcome = claim.files.isGone ? gone : await send(deps, ready, { part, outgoing, isUncertain });
+  const outcome = claim.files.isDeleted ? gone : await send(deps, ready, { part, outgoing, isUncertain });
   const verdict = verdictOfPart(part, outcome, afterUncertainOf(ready, outgoing));
   await transactAsSystem(deps, (tx) => settlePart(tx, message, { part, verdict, at: deps.db.clock.now() }));
   report(deps, { part, ready, result: verdict.state });

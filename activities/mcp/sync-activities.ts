@@ -77,7 +77,7 @@ async function startDue(deps: ActivityDeps, toolkit: ToolkitScope): Promise<void
 async function syncToolkit(deps: ActivityDeps, input: ToolkitSyncInput): Promise<void> {
   const claimed = await claim(deps, input);
   if (claimed === null) return;
-  const found = await look(deps, claimed).catch((error: unknown) => afterError(deps, claimed, error));
+  const found = await checkServer(deps, claimed).catch((error: unknown) => afterError(deps, claimed, error));
   await endSync(deps, { toolkitId: input.toolkitId, revisionId: claimed.revision.id }, found);
 }
 
@@ -108,7 +108,7 @@ function principalOf({ config }: McpToolkit, { createdBy: by }: OpenSyncRow): Mc
   return isPerUser && by.kind === 'user' && by.id !== null ? { kind: 'user', id: by.id } : sharedPrincipal;
 }
 
-async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<SyncFindings> {
+async function checkServer(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<SyncFindings> {
   await exchangeReturned(deps, asker);
   const { organizationId, workspaceId } = tenantOfActivity();
   const onToolsChanged = () => deps.toolsChanged(toolkit, asker.principal);

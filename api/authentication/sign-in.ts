@@ -61,7 +61,7 @@ export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginB
   // In parallel with the limits: the lookup alone decides nothing.
   const finding = markHandled(findLogin(deps.db, normalizeEmail(email)));
   await limits.consume(hits);
-  const { found, isRight } = await lookAt(deps, finding, password).catch(async (error: unknown) => {
+  const { found, isRight } = await checkCredentials(deps, finding, password).catch(async (error: unknown) => {
     await limits.refund(hits);
     throw error;
   });
@@ -85,7 +85,7 @@ export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginB
   return { ...common, verdict: { kind: 'accepted', found, passwordHash: found.passwordHash, freshHash, rewarded } };
 }
 
-async function lookAt(
+async function checkCredentials(
   deps: Pick<Deps, 'identity'>,
   finding: Promise<LoginAnswer | null>,
   password: string,

@@ -37,7 +37,7 @@ export class SocketSink implements Sink {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(text);
   }
 
-  beat(now: number): boolean {
+  heartbeat(now: number): boolean {
     if (now - this.#pingedAt < this.#pingMs) return true;
     if (this.#unanswered >= maxUnanswered) return false;
     this.#pingedAt = now;

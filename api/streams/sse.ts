@@ -92,7 +92,7 @@ class SseSink implements Sink {
     this.#write(`event: ${eventName('error')}\ndata: ${text}\n\n`);
   }
 
-  beat(now: number): boolean {
+  heartbeat(now: number): boolean {
     if (this.#response.destroyed) return false;
     if (now - this.#wroteAt >= this.#heartbeatMs && this.unsentBytes === 0) this.#write(': hb\n\n');
     return true;

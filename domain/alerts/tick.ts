@@ -66,20 +66,20 @@ export function partsOf({ at, rules, measured }: TickReadings): TickReadings[] {
  */
 export async function judgeTick(tx: TenantTransaction, { at, rules, measured }: TickReadings, currency: string): Promise<number> {
   const judged = judge({ at, rules, measured });
-  const isSilent = ({ emits, isGone }: JudgedGroup) => emits.length === 0 && !isGone;
+  const isSilent = ({ emits, isObsolete }: JudgedGroup) => emits.length === 0 && !isObsolete;
   const claimed = await claimRules(tx, { rules, states: judged.filter(isSilent).map(({ next }) => next), at });
   const own = judged.filter(({ rule }) => claimed.has(rule.id));
 
-  const told: NextState[] = [];
+  const emitted: NextState[] = [];
   for (const group of own) {
     let { alertId } = group.next;
     for (const emission of group.emits) alertId = await emit({ tx, at, currency }, group, { emission, alertId });
-    if (group.emits.length > 0 && !group.isGone) told.push({ ...group.next, alertId });
+    if (group.emits.length > 0 && !group.isObsolete) emitted.push({ ...group.next, alertId });
   }
-  await writeStates(tx, told, at);
+  await writeStates(tx, emitted, at);
   await dropStates(
     tx,
-    own.filter(({ isGone }) => isGone).map(({ next }) => next),
+    own.filter(({ isObsolete }) => isObsolete).map(({ next }) => next),
   );
   const seen = own.flatMap(({ next, emits, value }) => (next.alertId !== null && emits.length === 0 ? [{ id: next.alertId, value }] : []));
   await touchAlerts(tx, seen, at);
@@ -93,7 +93,7 @@ interface JudgedGroup extends Group {
   readonly next: NextState;
   readonly emits: readonly Emission[];
   /** The group's state can be dropped. */
-  readonly isGone: boolean;
+  readonly isObsolete: boolean;
 }
 
 function judge({ at, rules, measured }: TickReadings): JudgedGroup[] {
@@ -118,7 +118,7 @@ function judgeGroup(rule: TickRule, group: Group, { before, at }: { readonly bef
     rule,
     next: { ruleId, fingerprint: group.fingerprint, organizationId, workspaceId, ...next, alertId: before?.alertId ?? null },
     emits,
-    isGone: !group.isMeasured && next.state === 'ok' && next.noneSince === null,
+    isObsolete: !group.isMeasured && next.state === 'ok' && next.noneSince === null,
   };
 }
 

@@ -37,14 +37,14 @@ export async function askAbout(tx: TenantTransaction, run: RunState, asked: Aske
     else if (!sort.isHeldBack(call)) {
       const consent = call.gate === 'auth' ? await readConsent(tx, call) : null;
       if (consent === 'granted') batches.push(...(await readyCall(tx, call)));
-      else if (call.gate === 'auth' && consent === null) batches.push(...(await refuse(tx, call, consentGone)));
+      else if (call.gate === 'auth' && consent === null) batches.push(...(await refuse(tx, call, consentLost)));
       else questions.push(questionOfCall(run, call, consent));
     }
   }
   return [...batches, ...(await put(tx, run, { ...asked, calls: recorded, questions }))];
 }
 
-const consentGone = {
+const consentLost = {
   code: 'auth_required',
   message: 'the consent that the server asks for can not be had any more',
   retryable: false,

@@ -56,9 +56,9 @@ export async function startItems(
 /** The code with which a refusal ends the whole evaluation; null: it does not. */
 function endingOf({ code, context, errors }: Failure): string | null {
   if (code === 'budget_exceeded' || code === 'resource_frozen') return code;
-  const isGone =
+  const isInactive =
     context['reason'] === 'agent_inactive' || errors.some(({ pointer }) => pointer === '/agent_id' || pointer === '/revision_id');
-  return isGone ? 'agent_inactive' : null;
+  return isInactive ? 'agent_inactive' : null;
 }
 
 function inputOf(input: ItemInput): { readonly input: StartRun['input']; readonly earlier: readonly ItemMessage[] } {

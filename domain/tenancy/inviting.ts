@@ -7,7 +7,7 @@ import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import type { Invitation } from '../../db/tenancy/people/invitation.entity.ts';
 import type { InvitationRow, LockedInvitation } from '../../db/tenancy/people/invitations.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { lockCreator, creatorGone } from '../identity/people/creator.ts';
+import { lockCreator, creatorLost } from '../identity/people/creator.ts';
 import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
 import { lockJoining } from './joining.ts';
 import { allowsDomain, refuseDomain } from '../identity/people/email-domains.ts';
@@ -110,7 +110,7 @@ function notPending() {
 async function prepareInvitation(ctx: Changing, addressee: Addressee): Promise<string | null> {
   const { pending, isMember, hasMaker, inviterId, earlier } = await situationOf(ctx, addressee);
 
-  if (!hasMaker) throw creatorGone();
+  if (!hasMaker) throw creatorLost();
   if (isMember) throw taken();
   // An expired invitation no longer reserves its address, whoever may change it.
   if (earlier && !earlier.isOver && !mayChange(ctx, earlier)) throw taken();

@@ -13,7 +13,7 @@ import {
   type OpenSync,
   type ToolkitScope,
 } from '../../db/toolkits/revisions.ts';
-import { lockSyncedToolkit, lockToolkit, noteLook, setNextSync, syncWithinAMinute } from '../../db/toolkits/syncs.ts';
+import { lockSyncedToolkit, lockToolkit, recordCheck, setNextSync, syncWithinAMinute } from '../../db/toolkits/syncs.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
@@ -141,7 +141,7 @@ export async function finishSync(tx: TenantTransaction, revisionId: string, foun
     leftOut: note,
     leftOutCount: leftOut.length,
   });
-  await noteLook(tx, open.toolkitId, {
+  await recordCheck(tx, open.toolkitId, {
     reachable: true,
     error: state === 'failed' ? error : null,
     facts: { server, protocolVersion },
@@ -157,7 +157,7 @@ export async function scheduleNextSync(tx: TenantTransaction, toolkitId: string)
 async function failSync(tx: TenantTransaction, open: OpenSync, found: Extract<SyncFindings, { readonly error: string }>): Promise<void> {
   const error = found.error.slice(0, maxErrorChars);
   await failSyncing(tx, open.toolkitId, { error });
-  await noteLook(tx, open.toolkitId, { reachable: found.reachable ?? false, error, facts: null });
+  await recordCheck(tx, open.toolkitId, { reachable: found.reachable ?? false, error, facts: null });
 }
 
 function errorOf(tools: readonly ToolkitTool[], note: string | null): string | null {

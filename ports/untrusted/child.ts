@@ -25,7 +25,7 @@ const everyMs = 25;
 /** Time for a child to start, and to load the code of a sort. */
 const loadMs = 30_000;
 /** A freeze of the parent does not count as the job's time. */
-const maxPerLookMs = 10 * everyMs;
+const maxPerPollMs = 10 * everyMs;
 
 const main = fileURLToPath(new URL('./child-main.ts', import.meta.url));
 const isLinux = process.platform === 'linux';
@@ -184,7 +184,7 @@ function supervise(child: ChildProcess, limits: WorkLimits, over: (ended: Ended)
   };
   const timer = setInterval(() => {
     const now = performance.now();
-    clockMs += Math.min(now - last, maxPerLookMs);
+    clockMs += Math.min(now - last, maxPerPollMs);
     last = now;
     const ended = judge();
     // An answer that has arrived in the meantime takes precedence.

@@ -34,21 +34,21 @@ async function untilTimeIsOver(loop: RunLoop, remainingMs: number): Promise<void
   await sleep(remainingMs);
   for (let pauseMs = firstPauseMs; loop.hasWaited;) {
     const seen = loop.waitsEnded;
-    const look = await lookAtTime(loop);
+    const left = await checkTime(loop);
 
-    if (look.leftMs <= 0) return;
-    if (look.isWaiting) {
-      await condition(() => loop.waitsEnded !== seen, Math.max(look.leftMs, pauseMs));
+    if (left.leftMs <= 0) return;
+    if (left.isWaiting) {
+      await condition(() => loop.waitsEnded !== seen, Math.max(left.leftMs, pauseMs));
       pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     } else {
-      await sleep(look.leftMs);
+      await sleep(left.leftMs);
       pauseMs = firstPauseMs;
     }
   }
 }
 
 /** An ended run has no time left. While the database is unavailable the clock stands still. */
-async function lookAtTime({ runId, bounds }: RunLoop): Promise<{ readonly leftMs: number; readonly isWaiting: boolean }> {
+async function checkTime({ runId, bounds }: RunLoop): Promise<{ readonly leftMs: number; readonly isWaiting: boolean }> {
   try {
     const begun = await bounds.beginRun({ runId });
 
