@@ -37,7 +37,7 @@ export interface ReconcilerDeps {
   readonly log: Logger;
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;
   /** Ends a run as its workflow would have: `finishRun` in the run's own tenant. Guarded by the row: an ended run stays as it is. */
-  readonly finish: (run: ReconcilableRun, ending: Omit<FinishRunInput, 'runId'>) => Promise<unknown>;
+  readonly finish: (run: ReconcilableRun, outcome: Omit<FinishRunInput, 'runId'>) => Promise<unknown>;
   /** Adds what a pass has repaired to the metrics of the process, even if the pass fails later on. */
   readonly measure: (report: ReconcileReport) => void;
 }

@@ -9,7 +9,7 @@ import { ModelStream } from './model-stream.ts';
 import { toModelError } from './faults/signals.ts';
 import { estimateUsage, type TokenUsage } from './usage/usage.ts';
 import { Watch } from './watch.ts';
-import { newEnding, type WireEnding } from './wire/wire.ts';
+import { newWireOutcome, type WireOutcome } from './wire/wire.ts';
 
 export interface ModelStepRequest {
   readonly model: ResolvedModel;
@@ -77,12 +77,12 @@ export async function* streamModelStep(
     return;
   }
 
-  const ending = newEnding();
-  const watch = new Watch(request.signal, request.model, ending);
+  const outcome = newWireOutcome();
+  const watch = new Watch(request.signal, request.model, outcome);
   const modelStream = new ModelStream(request.model.adapter);
-  const call: ProviderCall = { request, modelStream, watch, ending, requestId: null };
+  const call: ProviderCall = { request, modelStream, watch, outcome, requestId: null };
   try {
-    const stream = await watch.waitFor(deps.providers.open(request, watch.signal, ending));
+    const stream = await watch.waitFor(deps.providers.open(request, watch.signal, outcome));
     call.requestId = stream.requestId;
     yield* modelEvents(call, stream.parts.getReader());
   } catch (error) {
@@ -96,7 +96,7 @@ interface ProviderCall {
   readonly request: ModelStepRequest;
   readonly modelStream: ModelStream;
   readonly watch: Watch;
-  readonly ending: WireEnding;
+  readonly outcome: WireOutcome;
   requestId: string | null;
 }
 
@@ -107,14 +107,14 @@ async function* modelEvents(call: ProviderCall, reader: ReadableStreamDefaultRea
   for (;;) {
     const { done, value: part } = await watch.waitFor(reader.read());
     const isOver = done || part.type === 'error' || part.type === 'finish';
-    if (isOver && call.ending.fault !== null) throw toModelError(call.ending.fault, faultContext(call));
+    if (isOver && call.outcome.fault !== null) throw toModelError(call.outcome.fault, faultContext(call));
     if (done) throw toModelError({ kind: 'garbled', message: '' }, faultContext(call));
     if (part.type === 'error') throw toModelError(readProviderFault(part.error), faultContext(call));
 
     const isProgress = part.type === 'finish' || modelStream.take(part, events);
     if (part.type === 'finish') {
       modelStream.end(events);
-      events.push({ ...decideFinish(part, call, faultContext), warnings: call.ending.warnings });
+      events.push({ ...decideFinish(part, call, faultContext), warnings: call.outcome.warnings });
     }
     yield* events;
     events.length = 0;
@@ -127,7 +127,7 @@ async function* modelEvents(call: ProviderCall, reader: ReadableStreamDefaultRea
 function asStepError(error: unknown, call: ProviderCall): Error {
   const { stopped } = call.watch;
   if (!stopped && error instanceof ModelError) return error;
-  if (!stopped) return toModelError(call.ending.fault ?? readProviderFault(error), faultContext(call));
+  if (!stopped) return toModelError(call.outcome.fault ?? readProviderFault(error), faultContext(call));
 
   const usage = estimateUsage(call.request, call.modelStream.outputText);
   if (!(stopped.reason instanceof ModelError)) return new ModelAborted(usage, stopped.reason);

@@ -11,7 +11,7 @@ import { fitOutput } from './pipeline/output.ts';
 import type { PlacedFinding } from './pipeline/finding.ts';
 import { planAnswer, type PlannedReview, type ReviewPlan } from './pipeline/plan.ts';
 
-export interface ReviewEnding {
+export interface ReviewOutcome {
   readonly runId: string;
   readonly step: number;
 }
@@ -20,7 +20,7 @@ export interface ReviewEnding {
  * Ends the work of a review, in one transaction: writes the ledger and the judged hunks, its cost, and the run's last message with its output. Returns false
  * when the run is cancelling or has ended: nothing is written then. A repeat writes nothing more.
  */
-export async function finishReview(tx: TenantTransaction, { runId, step }: ReviewEnding): Promise<boolean> {
+export async function finishReview(tx: TenantTransaction, { runId, step }: ReviewOutcome): Promise<boolean> {
   const found = await readReviewRun(tx, runId);
   if (found === null) return false;
   await lockPullRow(tx, found.pull.id);

@@ -44,7 +44,7 @@ export async function startItems(
       if (conversationId !== null) await writeItemMessages(tx, evaluation, { conversationId, runId: outcome.run.id, messages: earlier });
       continue;
     }
-    const failureCode = endingOf(outcome);
+    const failureCode = failureCodeOf(outcome);
     if (failureCode !== null && started.length === 0) return { failureCode };
     // A temporary failure, or one that ends the evaluation at the next check, leaves the item pending.
     if (failureCode === null && !outcome.retryable) await noteNotStarted(tx, result.id, outcome.detail);
@@ -54,7 +54,7 @@ export async function startItems(
 }
 
 /** The code with which a refusal ends the whole evaluation; null: it does not. */
-function endingOf({ code, context, errors }: Failure): string | null {
+function failureCodeOf({ code, context, errors }: Failure): string | null {
   if (code === 'budget_exceeded' || code === 'resource_frozen') return code;
   const isInactive =
     context['reason'] === 'agent_inactive' || errors.some(({ pointer }) => pointer === '/agent_id' || pointer === '/revision_id');

@@ -26,7 +26,7 @@ import { toProviderPrompt } from '../prompt/prompt.ts';
 import { wordsIn, wordsInText } from './provider-words.ts';
 import type { ProviderFault } from '../faults/signals.ts';
 import type { ModelStepRequest } from '../step.ts';
-import { mendResponse, type WireEnding } from './wire.ts';
+import { mendResponse, type WireOutcome } from './wire.ts';
 import { inNewestDialect } from '../../../workflows/contracts/tools/schema-dialect.ts';
 
 // The only file that knows the SDK: its types under our names, its providers, its errors as plain facts.
@@ -50,9 +50,9 @@ export interface Providers {
   readonly paceMs: number;
   /**
    * Sends the request. The signal ends it at any moment; each call needs a signal of its own. Rejects with the SDK's error, which `readProviderFault`
-   * interprets. `ending` is filled while the answer is read.
+   * interprets. `outcome` is filled while the answer is read.
    */
-  open(request: ModelStepRequest, signal: AbortSignal, ending: WireEnding): Promise<ProviderStream>;
+  open(request: ModelStepRequest, signal: AbortSignal, outcome: WireOutcome): Promise<ProviderStream>;
   close(): Promise<void>;
 }
 
@@ -62,15 +62,15 @@ export function createProviders(options: { readonly paceMs?: number } = {}): Pro
   const models = new Map<string, LanguageModelV4>();
 
   // The SDK passes a call's signal to fetch, and nothing else that would distinguish the calls of a model.
-  const endings = new WeakMap<AbortSignal, WireEnding>();
+  const outcomes = new WeakMap<AbortSignal, WireOutcome>();
   // undici's own fetch and Node's differ only in their declarations
   const fetchBeside = ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher: agent })) as unknown as typeof fetch;
   const fetchMended =
     (adapter: ModelAdapter): typeof fetch =>
     async (url, init) => {
-      const ending = init?.signal ? endings.get(init.signal) : undefined;
+      const outcome = init?.signal ? outcomes.get(init.signal) : undefined;
       const response = await fetchBeside(url, init);
-      return ending === undefined ? response : mendResponse(response, adapter, ending);
+      return outcome === undefined ? response : mendResponse(response, adapter, outcome);
     };
   const modelOf = (model: ResolvedModel) => {
     const known = models.get(model.id) ?? connect(model, fetchMended(model.connection.adapter));
@@ -80,8 +80,8 @@ export function createProviders(options: { readonly paceMs?: number } = {}): Pro
 
   return {
     paceMs: options.paceMs ?? 8,
-    async open(request, signal, ending) {
-      endings.set(signal, ending);
+    async open(request, signal, outcome) {
+      outcomes.set(signal, outcome);
       const { stream, response } = await modelOf(request.model).doStream(callOptions(request, signal));
       return { parts: stream, requestId: requestIdOf(response?.headers ?? {}) };
     },

@@ -27,14 +27,14 @@ export interface WireProtocol {
 }
 
 /** What is known about an answer besides what the SDK makes of it; filled while it is read. */
-export interface WireEnding {
+export interface WireOutcome {
   isFinished: boolean;
   /** What the provider said, or why it could not be read. */
   fault: ProviderFault | null;
   warnings: readonly string[];
 }
 
-export function newEnding(): WireEnding {
+export function newWireOutcome(): WireOutcome {
   return { isFinished: false, fault: null, warnings: [] };
 }
 
@@ -50,12 +50,12 @@ const maxErrorBytes = 64 * 1024;
  * Returns a provider's answer as the SDK is to read it. A stream ends with its own end marker, or two seconds after its answer is complete, whatever the
  * connection does; before that, chunks are made to fit the SDK's schema. An answer that is no stream is read as well. Memory is bounded.
  */
-export async function mendResponse(response: Response, adapter: ModelAdapter, ending: WireEnding): Promise<Response> {
+export async function mendResponse(response: Response, adapter: ModelAdapter, outcome: WireOutcome): Promise<Response> {
   if (response.body === null) return response;
   const reader = response.body.getReader();
   const head = { status: response.status, statusText: response.statusText, headers: new Headers([...response.headers]) };
   if (!response.ok) return new Response(await readSome(reader), head);
-  return new Response(new WireBody(reader, protocolOf(adapter), ending).stream, head);
+  return new Response(new WireBody(reader, protocolOf(adapter), outcome).stream, head);
 }
 
 function protocolOf(adapter: ModelAdapter): WireProtocol {
@@ -83,7 +83,7 @@ class WireBody {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #reader: BodyReader;
   readonly #protocol: WireProtocol;
-  readonly #ending: WireEnding;
+  readonly #ending: WireOutcome;
   readonly #decoder = new TextDecoder();
   readonly #encoder = new TextEncoder();
   readonly #parser: EventSourceParser;
@@ -95,11 +95,11 @@ class WireBody {
   #graceEnds = Infinity;
   #isOver = false;
 
-  constructor(reader: BodyReader, protocol: WireProtocol, ending: WireEnding) {
+  constructor(reader: BodyReader, protocol: WireProtocol, outcome: WireOutcome) {
     this.#reader = reader;
     this.#protocol = protocol;
-    this.#ending = ending;
-    ending.warnings = protocol.warnings;
+    this.#ending = outcome;
+    outcome.warnings = protocol.warnings;
     this.#parser = createParser({
       maxBufferSize: maxChars,
       onEvent: ({ data, event }) => this.#take(data, event),

@@ -7,7 +7,7 @@ import { settleRun } from '../../approvals/settle-run.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 
-export interface Ending {
+export interface CallOutcome {
   readonly call: CallState;
   /** The try that ends the call; null: it ends the call whatever try holds it. */
   readonly attempt: number | null;
@@ -18,12 +18,12 @@ export interface Ending {
 export async function endAndSettle(
   deps: ActivityDeps,
   { runId }: RunToolInput,
-  judge: (tx: TenantTransaction) => Promise<Ending | 'gated' | null>,
+  judge: (tx: TenantTransaction) => Promise<CallOutcome | 'gated' | null>,
 ): Promise<RunToolResult> {
   const done = await transactAsRun(deps, runId, async (tx) => {
-    const ending = await judge(tx);
-    if (ending === null || ending === 'gated') return { gated: ending === 'gated', hasWaits: false };
-    const { call, attempt, end } = ending;
+    const outcome = await judge(tx);
+    if (outcome === null || outcome === 'gated') return { gated: outcome === 'gated', hasWaits: false };
+    const { call, attempt, end } = outcome;
     const ended = await endCallBeside(tx, call, attempt, end);
     // Without a try of its own, it uses a number above every try of the call, so that a try that still holds the call is fenced from now on.
     if (ended !== null) await appendResult(tx, call, attempt ?? call.attempt + 1, ended.frame);

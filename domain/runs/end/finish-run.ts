@@ -88,18 +88,18 @@ interface Closing {
 async function close(
   tx: TenantTransaction,
   { run, answers, calls, heads }: Closing,
-  ending: RunOutcome,
+  outcome: RunOutcome,
 ): Promise<{ batch: FrameBatch; end: FinishedRun }> {
   const results = await closeCalls(
     tx,
     calls.filter((call) => call.runId === run.id),
   );
-  const [open, output] = await Promise.all([openMessages(tx.em, run.id), readOutput(tx, run, ending)]);
-  const messages = await closeMessages(tx, run, open, ending.status === 'cancelled' ? 'cancelled' : 'error');
-  const frames: FrameDraft[] = [...(answers.get(run.id) ?? []), ...messages, ...results, ...announcedCancel(run, ending)];
+  const [open, output] = await Promise.all([openMessages(tx.em, run.id), readOutput(tx, run, outcome)]);
+  const messages = await closeMessages(tx, run, open, outcome.status === 'cancelled' ? 'cancelled' : 'error');
+  const frames: FrameDraft[] = [...(answers.get(run.id) ?? []), ...messages, ...results, ...announcedCancel(run, outcome)];
   const end: FinishedRun = {
-    ...ending,
-    output: open.length > 0 ? await readOutput(tx, run, ending) : output,
+    ...outcome,
+    output: open.length > 0 ? await readOutput(tx, run, outcome) : output,
     finishedAt: followedTime(tx.em),
     lastSeq: (heads.get(run.id) ?? 0) + frames.length + 1,
     usage: { own: run.usage_own, subtree: run.usage_subtree },
@@ -109,8 +109,8 @@ async function close(
 }
 
 /** Only a run in `cancelling` ends as cancelled, so a run that ends with its parent first announces that state. */
-function announcedCancel({ status }: RunState, ending: RunOutcome): FrameDraft[] {
-  if (ending.status !== 'cancelled' || (status !== 'running' && status !== 'waiting')) return [];
+function announcedCancel({ status }: RunState, outcome: RunOutcome): FrameDraft[] {
+  if (outcome.status !== 'cancelled' || (status !== 'running' && status !== 'waiting')) return [];
   return [statusFrame({ status: 'cancelling', previous: status })];
 }
 
