@@ -63,7 +63,7 @@ export function toFailure(error: unknown): Failure | null {
   if (error instanceof Failure) return error;
   if (error instanceof OptimisticLockError) return fail('precondition_failed', { cause: error });
 
-  const { code, constraint, detail, message } = faultOf(error);
+  const { code, constraint, detail, message } = detailsOf(error);
   if (code === refusals.frozen) return fail('resource_frozen', { reason: message, cause: error });
   if (code === refusals.leaseLost) return fail('idempotency_in_progress', { retryAfterS: 1, cause: error });
   if (code === uniqueViolation) {
@@ -77,12 +77,12 @@ export function toFailure(error: unknown): Failure | null {
 
 /** True for a deadlock or serialization failure, after which the transaction is run again. */
 export function isRetried(error: unknown): boolean {
-  return retriedStates.has(faultOf(error).code);
+  return retriedStates.has(detailsOf(error).code);
 }
 
 /** True for a write that a policy refused: always a bug, counted in `rls_violations_total`. */
 export function isPolicyViolation(error: unknown): boolean {
-  const { code, message } = faultOf(error);
+  const { code, message } = detailsOf(error);
   return code === '42501' && message.includes('row-level security');
 }
 
@@ -98,16 +98,16 @@ function foreignKeyFailure(error: unknown, detail: string): Failure {
 
 /** True when the database does not answer, or not yet. A database that rejects our role has answered, so it does not count. */
 export function isUnavailable(error: unknown): boolean {
-  const fault = error instanceof Failure ? error.cause : error;
-  return hasLostConnection(fault) && !faultOf(fault).code.startsWith('28');
+  const error = error instanceof Failure ? error.cause : error;
+  return hasLostConnection(error) && !detailsOf(error).code.startsWith('28');
 }
 
 function hasLostConnection(error: unknown): boolean {
-  const { code, syscall, message } = faultOf(error);
+  const { code, syscall, message } = detailsOf(error);
   return unavailableStates.has(code) || code.startsWith('08') || socketCalls.has(syscall) || lostConnection.test(message);
 }
 
-function faultOf(error: unknown): { code: string; constraint: string; detail: string; syscall: string; message: string } {
+function detailsOf(error: unknown): { code: string; constraint: string; detail: string; syscall: string; message: string } {
   if (!(error instanceof Error)) return { code: '', constraint: '', detail: '', syscall: '', message: '' };
   const text = (name: string) => {
     const value: unknown = Reflect.get(error, name);

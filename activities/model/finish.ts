@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorClass } from './faults/errors.ts';
 import type { ProviderPart } from './wire/providers.ts';
 import type { ModelStream } from './model-stream.ts';
-import { toModelError, type FaultContext } from './faults/signals.ts';
+import { toModelError, type ErrorContext } from './faults/signals.ts';
 import type { ModelFinish, ModelStepRequest } from './step.ts';
 import { bucketUsage } from './usage/usage.ts';
 
@@ -16,7 +16,7 @@ export interface FinishedCall {
 type FinishPart = Extract<ProviderPart, { type: 'finish' }>;
 
 /** Returns how an answer ended. Throws when the provider's finish reason says that it is no answer: cut off, or withheld by a filter. */
-export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, contextOf: (call: C) => FaultContext): ModelFinish {
+export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, contextOf: (call: C) => ErrorContext): ModelFinish {
   const { request, stream } = call;
   const usage = bucketUsage(part.usage, {
     adapter: request.model.adapter,

@@ -4,7 +4,7 @@ import type { JsonAnswer } from './prompt/json-answer.ts';
 import { streamExtractive } from './extractive/extractive.ts';
 import { decideFinish, type StopReason } from './finish.ts';
 import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt/prompt.ts';
-import { readProviderFault, type ProviderPart, type Providers } from './wire/providers.ts';
+import { readProviderError, type ProviderPart, type Providers } from './wire/providers.ts';
 import { ModelStream } from './model-stream.ts';
 import { toModelError } from './faults/signals.ts';
 import { estimateUsage, type TokenUsage } from './usage/usage.ts';
@@ -107,14 +107,14 @@ async function* modelEvents(call: ProviderCall, reader: ReadableStreamDefaultRea
   for (;;) {
     const { done, value: part } = await watch.waitFor(reader.read());
     const isOver = done || part.type === 'error' || part.type === 'finish';
-    if (isOver && call.outcome.fault !== null) throw toModelError(call.outcome.fault, faultContext(call));
-    if (done) throw toModelError({ kind: 'garbled', message: '' }, faultContext(call));
-    if (part.type === 'error') throw toModelError(readProviderFault(part.error), faultContext(call));
+    if (isOver && call.outcome.error !== null) throw toModelError(call.outcome.error, errorContext(call));
+    if (done) throw toModelError({ kind: 'garbled', message: '' }, errorContext(call));
+    if (part.type === 'error') throw toModelError(readProviderError(part.error), errorContext(call));
 
     const isProgress = part.type === 'finish' || modelStream.take(part, events);
     if (part.type === 'finish') {
       modelStream.end(events);
-      events.push({ ...decideFinish(part, call, faultContext), warnings: call.outcome.warnings });
+      events.push({ ...decideFinish(part, call, errorContext), warnings: call.outcome.warnings });
     }
     yield* events;
     events.length = 0;
@@ -127,14 +127,14 @@ async function* modelEvents(call: ProviderCall, reader: ReadableStreamDefaultRea
 function asStepError(error: unknown, call: ProviderCall): Error {
   const { stopped } = call.watch;
   if (!stopped && error instanceof ModelError) return error;
-  if (!stopped) return toModelError(call.outcome.fault ?? readProviderFault(error), faultContext(call));
+  if (!stopped) return toModelError(call.outcome.error ?? readProviderError(error), errorContext(call));
 
   const usage = estimateUsage(call.request, call.modelStream.outputText);
   if (!(stopped.reason instanceof ModelError)) return new ModelAborted(usage, stopped.reason);
   return new ModelError(stopped.reason.class, { message: stopped.reason.message, providerRequestId: call.requestId, usage });
 }
 
-function faultContext(call: ProviderCall) {
+function errorContext(call: ProviderCall) {
   const { request, modelStream } = call;
 
   return {

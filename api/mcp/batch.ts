@@ -4,7 +4,7 @@ import { stateOf } from '../http/operation/request-state.ts';
 import { callerNow } from './caller-now.ts';
 import { eraOf } from './era.ts';
 import { newExchange, type Http, type RawCtx } from './exchange.ts';
-import { faultText, idIn, invalidMessage, messageOf, rpcCodes, RpcFault, type RpcMessage, type RpcRequest } from './json-rpc.ts';
+import { errorText, idIn, invalidMessage, messageOf, rpcCodes, RpcError, type RpcMessage, type RpcRequest } from './json-rpc.ts';
 import { workOf } from './methods.ts';
 import { demandSession } from './session.ts';
 import { demandScopes } from './step-up.ts';
@@ -14,7 +14,7 @@ import { answerWhenDone } from './waiting-answer.ts';
 /** An entry of a batch: a message, or why it is not one. */
 type Entry =
   | { readonly kind: 'message'; readonly message: RpcMessage }
-  | { readonly kind: 'broken'; readonly value: unknown; readonly fault: RpcFault };
+  | { readonly kind: 'broken'; readonly value: unknown; readonly error: RpcError };
 
 /** The specification sets no maximum; each message may start a run or wait for one. */
 export const maxMessages = 20;
@@ -60,7 +60,7 @@ function entryOf(value: unknown): Entry {
   try {
     return { kind: 'message', message: messageOf(value) };
   } catch (error) {
-    if (error instanceof RpcFault) return { kind: 'broken', value, fault: error };
+    if (error instanceof RpcError) return { kind: 'broken', value, error: error };
     throw error;
   }
 }
@@ -74,7 +74,7 @@ async function answers(
   const texts: string[] = [];
   for (const [at, entry] of answered.entries()) {
     if (signal.aborted) break;
-    if (entry.kind === 'broken') texts.push(faultText(idIn(entry.value), entry.fault));
+    if (entry.kind === 'broken') texts.push(errorText(idIn(entry.value), entry.error));
     else if (entry.message.kind === 'request') texts.push(await answer(ctx, http, { request: entry.message, isFirst: at === 0, signal }));
   }
   return texts;
@@ -92,9 +92,9 @@ async function answer(
     stateOf(http.request).caller = caller;
     return await workOf(newExchange({ deps: ctx.deps, log: ctx.log, caller }, http, 'session'), request).work(signal);
   } catch (error) {
-    if (error instanceof RpcFault) return faultText(request.id, error);
+    if (error instanceof RpcError) return errorText(request.id, error);
     const failure = toFailure(error);
     logFailure(http.request.log, failure);
-    return faultText(request.id, new RpcFault(rpcCodes.refused, failure.detail, { details: { code: failure.code } }));
+    return errorText(request.id, new RpcError(rpcCodes.refused, failure.detail, { details: { code: failure.code } }));
   }
 }

@@ -4,7 +4,7 @@ import { answerBatch } from './batch.ts';
 import { eraOf, metaKeys, sessionVersions } from './era.ts';
 import { newExchange, serverInfoOf, type Exchange, type Http, type RawCtx } from './exchange.ts';
 import {
-  faultText,
+  errorText,
   idIn,
   isJson,
   messageOf,
@@ -13,7 +13,7 @@ import {
   refuseMarks,
   resultText,
   rpcCodes,
-  RpcFault,
+  RpcError,
   sendJson,
   type Json,
   type RpcMessage,
@@ -36,8 +36,8 @@ export async function answerPost(ctx: RawCtx, http: Http): Promise<void> {
     if (Array.isArray(value)) await answerBatch(ctx, http, value);
     else await answerMessage(ctx, http, messageOf(value));
   } catch (error) {
-    if (!(error instanceof RpcFault)) throw error;
-    sendJson(http.reply, faultText(idIn(value), error), error.status);
+    if (!(error instanceof RpcError)) throw error;
+    sendJson(http.reply, errorText(idIn(value), error), error.status);
   }
 }
 
@@ -60,7 +60,7 @@ async function answerMessage(ctx: RawCtx, http: Http, message: RpcMessage): Prom
 /** Opens an MCP session. If the requested revision is not served, the reply names the newest that is. */
 async function initialize(ctx: RawCtx, http: Http, { id, params }: RpcRequest): Promise<void> {
   const wanted = params['protocolVersion'];
-  if (typeof wanted !== 'string') throw new RpcFault(rpcCodes.invalidParams, 'protocolVersion is missing.');
+  if (typeof wanted !== 'string') throw new RpcError(rpcCodes.invalidParams, 'protocolVersion is missing.');
   const protocolVersion = sessionVersions.find((version) => version === wanted) ?? sessionVersions[0];
 
   const session = await openMcpSession(storeOf(ctx), principalOf(ctx.caller));
@@ -71,7 +71,7 @@ async function initialize(ctx: RawCtx, http: Http, { id, params }: RpcRequest): 
 /** Opens a stream of those requested notifications that this server sends: changes of the list of tools. */
 function listen(exchange: Exchange, { id, params }: RpcRequest): void {
   const wanted = params['notifications'];
-  if (!isJson(wanted)) throw new RpcFault(rpcCodes.invalidParams, 'notifications must be an object.');
+  if (!isJson(wanted)) throw new RpcError(rpcCodes.invalidParams, 'notifications must be an object.');
   const isHonoured = wanted['toolsListChanged'] === true;
   const tag = { [metaKeys.subscriptionId]: id };
   const told = (method: string, more: Json) => notificationText(method, { ...more, _meta: tag });

@@ -26,7 +26,7 @@ export const rpcCodes = {
 } as const;
 
 /** A protocol error: the message is wrong, not the arguments of its tool. */
-export class RpcFault extends Error {
+export class RpcError extends Error {
   override readonly name = 'RpcFault';
   readonly code: number;
   /** HTTP status of the reply. */
@@ -59,7 +59,7 @@ export function readJson(body: unknown): { readonly value: unknown; readonly has
     hasMarks = marked !== text;
     value = JSON.parse(marked);
   } catch {
-    throw new RpcFault(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
+    throw new RpcError(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
   }
   if (!isWithin(value, maxDepth)) throw invalidMessage('The message is nested too deeply.');
   return { value, hasMarks };
@@ -101,7 +101,7 @@ export function sendJson(reply: FastifyReply, text: string, status = 200): Fasti
 }
 
 /** Returns an error response. */
-export function faultText(id: RpcId | null, { code, message, details }: RpcFault): string {
+export function errorText(id: RpcId | null, { code, message, details }: RpcError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(details ? { data: details } : {}) } });
 }
 
@@ -122,6 +122,6 @@ function isWithin(value: unknown, depth: number): boolean {
 }
 
 /** Returns the RpcFault 400 for a body that is not a JSON-RPC 2.0 message or batch (MCP, Streamable HTTP: sending messages). */
-export function invalidMessage(message: string): RpcFault {
-  return new RpcFault(rpcCodes.invalidRequest, message, { status: 400 });
+export function invalidMessage(message: string): RpcError {
+  return new RpcError(rpcCodes.invalidRequest, message, { status: 400 });
 }

@@ -1,7 +1,7 @@
 import { catalogueOf } from './catalogue.ts';
 import { statelessVersions, type Era } from './era.ts';
 import type { Exchange } from './exchange.ts';
-import { resultText, rpcCodes, RpcFault, type RpcRequest } from './json-rpc.ts';
+import { resultText, rpcCodes, RpcError, type RpcRequest } from './json-rpc.ts';
 import { toolCall } from './tool-call.ts';
 import type { Awaited } from './waiting-answer.ts';
 
@@ -24,7 +24,7 @@ const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
 export function workOf(exchange: Exchange, request: RpcRequest): Awaited {
   const { era } = exchange;
   const method = Object.hasOwn(methods[era], request.method) ? methods[era][request.method] : undefined;
-  if (!method) throw new RpcFault(rpcCodes.methodNotFound, 'There is no such method.', { status: era === 'stateless' ? 404 : 200 });
+  if (!method) throw new RpcError(rpcCodes.methodNotFound, 'There is no such method.', { status: era === 'stateless' ? 404 : 200 });
   return method(exchange, request);
 }
 
@@ -36,7 +36,7 @@ function discover(exchange: Exchange, request: RpcRequest): Awaited {
 
 function listTools(exchange: Exchange, request: RpcRequest): Awaited {
   // One page contains them all, so no cursor was ever issued.
-  if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is invalid.');
+  if (request.params['cursor'] !== undefined) throw new RpcError(rpcCodes.invalidParams, 'The cursor is invalid.');
   const { caller, deps } = exchange.ctx;
   const tools = `"tools":${catalogueOf(deps.operations).listFor(caller)}`;
   return answered(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);

@@ -4,7 +4,7 @@ import type { Rendered } from '../http/reply/render.ts';
 import { catalogueOf } from './catalogue.ts';
 import { metaOf } from './era.ts';
 import type { Exchange, RawCtx } from './exchange.ts';
-import { isJson, resultText, rpcCodes, RpcFault, type Json, type RpcRequest } from './json-rpc.ts';
+import { isJson, resultText, rpcCodes, RpcError, type Json, type RpcRequest } from './json-rpc.ts';
 import type { Awaited } from './waiting-answer.ts';
 
 /** Headers of the route's reply that the tool result repeats for clients. */
@@ -18,8 +18,8 @@ export function toolCall(exchange: Exchange, request: RpcRequest): Awaited {
   const { deps } = exchange.ctx;
   const operation = toolOf(exchange.ctx, request);
   const { arguments: given } = request.params;
-  if (!operation) throw new RpcFault(rpcCodes.invalidParams, 'There is no tool of this name.');
-  if (given !== undefined && !isJson(given)) throw new RpcFault(rpcCodes.invalidParams, 'arguments must be an object.');
+  if (!operation) throw new RpcError(rpcCodes.invalidParams, 'There is no tool of this name.');
+  if (given !== undefined && !isJson(given)) throw new RpcError(rpcCodes.invalidParams, 'arguments must be an object.');
   const { progressToken } = metaOf(request.params);
 
   return {

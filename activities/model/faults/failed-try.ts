@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ModelUsage } from '../../../db/billing/ledger/usage.ts';
 import type { RetryCause } from '../../../db/streams/frame.schema.ts';
-import type { StepFault, StepRetry } from '../../../db/runs/run-types.ts';
+import type { StepError, StepRetry } from '../../../db/runs/run-types.ts';
 import { stoodStill } from '../../../db/runs/steps/retries.ts';
 import { endFailedTry, settleTry, yieldTry, type EndedTry } from '../../../domain/runs/steps/tries.ts';
 import type { StepWait } from '../../../workflows/contracts/runs/agent-run.ts';
@@ -18,7 +18,7 @@ import type { ModelFinish } from '../step.ts';
 import { contextTooLongCode, maxPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
 
 /** Tries that may fail for an error of our own before the run ends with it: each may have paid for a model call. */
-const maxOwnFaults = 5;
+const maxOwnErrors = 5;
 
 export interface FailedTryFacts {
   readonly modelTry: ModelTry;
@@ -58,14 +58,14 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
     await record(
       deps,
       modelTry,
-      { cause: 'shutdown', fault: faultOf('service_unavailable', 'The worker is stopping.', 'shutdown'), delayMs: 0 },
+      { cause: 'shutdown', stepError: stepErrorOf('service_unavailable', 'The worker is stopping.', 'shutdown'), delayMs: 0 },
       spent,
     );
     return workerShutdown();
   }
   if (cause === 'unawaited') {
-    const fault = faultOf(stoodStill, 'The worker stood still.', null);
-    await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 0 }, spent);
+    const stepError = stepErrorOf(stoodStill, 'The worker stood still.', null);
+    await record(deps, modelTry, { cause: 'worker_lost', stepError, delayMs: 0 }, spent);
     return givenUp();
   }
   if (error instanceof ModelError) return onModelError(deps, modelTry, error);
@@ -84,13 +84,13 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   const isShortened = isTooLongAnew(error, modelTry);
   const delayMs = isLastOfModel ? 0 : pauseMs((errors - 1) % triesPerModel, error.retryAfterMs);
   const retryable = isWorthAnotherRun(error);
-  const fault: StepFault = { ...faultOf(codeOf(error.class), error.message, reasonOf(error.class)), retryable };
-  const told = isShortened ? { ...fault, code: contextTooLongCode } : fault;
+  const stepError: StepError = { ...stepErrorOf(codeOf(error.class), error.message, reasonOf(error.class)), retryable };
+  const told = isShortened ? { ...stepError, code: contextTooLongCode } : stepError;
   logModelError(deps, modelTry, error);
   await record(
     deps,
     modelTry,
-    { cause: retryCauseOf(error.class), fault: told, delayMs },
+    { cause: retryCauseOf(error.class), stepError: told, delayMs },
     error.usage && usageOf(deps, modelTry, error.usage, null),
   );
 
@@ -139,21 +139,21 @@ async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unkno
     return error;
   }
   const code: ErrorCode = error instanceof Failure ? error.code : 'internal_error';
-  const fault = faultOf(code, 'The step was interrupted.', null);
-  await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 1_000 }, spent).catch((err: unknown) =>
+  const stepError = stepErrorOf(code, 'The step was interrupted.', null);
+  await record(deps, modelTry, { cause: 'worker_lost', stepError, delayMs: 1_000 }, spent).catch((err: unknown) =>
     deps.log.warn({ err }, 'failed try not recorded'),
   );
-  const ownFaults = modelTry.opened.retries.filter(isOwnFault).length + 1;
-  return ownFaults < maxOwnFaults ? error : giveUp(error instanceof Failure ? error : fail('internal_error', { cause: error }));
+  const ownErrors = modelTry.opened.retries.filter(isOwnError).length + 1;
+  return ownErrors < maxOwnErrors ? error : giveUp(error instanceof Failure ? error : fail('internal_error', { cause: error }));
 }
 
-function isOwnFault({ cause, error_code: code }: StepRetry): boolean {
+function isOwnError({ cause, error_code: code }: StepRetry): boolean {
   return cause === 'worker_lost' && code !== null && code !== stoodStill;
 }
 
 interface Recorded {
   readonly cause: RetryCause;
-  readonly fault: StepFault;
+  readonly stepError: StepError;
   readonly delayMs: number;
 }
 
@@ -176,7 +176,7 @@ function endedTry(modelTry: ModelTry, usage: ModelUsage | null): EndedTry {
   return { run: opened.run, step, attempt: opened.attempt, usage, holdKey: terms.isCounted ? callKeyOf(modelTry) : null };
 }
 
-function faultOf(code: ErrorCode | typeof stoodStill, message: string, reason: string | null): StepFault {
+function stepErrorOf(code: ErrorCode | typeof stoodStill, message: string, reason: string | null): StepError {
   return { code, message: message.slice(0, 1_000).toWellFormed(), retryable: code !== 'validation_failed', reason };
 }
 

@@ -1,7 +1,7 @@
 import type { ModelErrorClass } from './errors.ts';
 
 /** What an error says about itself besides its status. */
-export interface NamedFault {
+export interface NamedError {
   readonly code: string | null;
   readonly message: string;
 }
@@ -12,24 +12,24 @@ export function isRetryableStatus(status: number): boolean {
 }
 
 /** Returns the class of an answer with an error status. A context overflow is classed as one under any status except 429. */
-export function classOfStatus(status: number, fault: NamedFault): ModelErrorClass {
+export function classOfStatus(status: number, error: NamedError): ModelErrorClass {
   if (status === 429) return 'RateLimited';
-  if (isOverflow(fault)) return 'ContextTooLong';
+  if (isOverflow(error)) return 'ContextTooLong';
   if (isRetryableStatus(status)) return 'Unavailable';
   if (status === 401 || status === 403) return 'AuthRefused';
   if (status === 413) return 'ContextTooLong';
-  return isAboutContent(`${fault.code ?? ''} ${fault.message}`) ? 'ContentRefused' : 'Rejected';
+  return isAboutContent(`${error.code ?? ''} ${error.message}`) ? 'ContentRefused' : 'Rejected';
 }
 
 /**
  * Returns the class of an error that came in a 200 or inside a stream. A status inside it counts like one of HTTP; otherwise its code decides, then its
  * message. An error that nothing identifies counts as a cut-off stream.
  */
-export function classOfTold(fault: NamedFault & { readonly status: number | null }): ModelErrorClass {
-  if (fault.status !== null) return classOfStatus(fault.status, fault);
-  const code = (fault.code ?? '').toLowerCase();
+export function classOfReported(error: NamedError & { readonly status: number | null }): ModelErrorClass {
+  if (error.status !== null) return classOfStatus(error.status, error);
+  const code = (error.code ?? '').toLowerCase();
   if (/rate_?limit|too_many|quota|throttl|resource_exhausted/.test(code)) return 'RateLimited';
-  if (isOverflow(fault)) return 'ContextTooLong';
+  if (isOverflow(error)) return 'ContextTooLong';
   if (/overload|server_?error|api_error|internal|unavailable|timeout|capacity/.test(code)) return 'Unavailable';
   if (/authentication|unauthorized|unauthenticated|permission|forbidden|invalid_api_key/.test(code)) return 'AuthRefused';
   if (isAboutContent(code)) return 'ContentRefused';
@@ -37,7 +37,7 @@ export function classOfTold(fault: NamedFault & { readonly status: number | null
     /invalid_?(request|argument|prompt|image|base64)|bad_?request|not_?found|validation|unsupported_image|image_(too|parse|file)/.test(code)
   )
     return 'Rejected';
-  return classOfMessage(fault.message);
+  return classOfMessage(error.message);
 }
 
 /** For servers that send only a sentence (Ollama, TGI, FastAPI), the sentence decides. */
@@ -72,7 +72,7 @@ const overflowMessages = [
   /\bcontains \d+ tokens\b.{0,60}\b(too large|exceed|maximum)/i,
 ];
 
-function isOverflow({ code, message }: NamedFault): boolean {
+function isOverflow({ code, message }: NamedError): boolean {
   const words = `${code ?? ''} ${message}`.slice(0, 4_000);
   return overflowMessages.some((pattern) => pattern.test(words));
 }

@@ -1,10 +1,10 @@
 import { ModelError } from './errors.ts';
-import { classOfStatus, classOfTold, isRetryableStatus } from './fault-class.ts';
+import { classOfStatus, classOfReported, isRetryableStatus } from './fault-class.ts';
 import { redact, type Redaction } from '../wire/redact.ts';
 import type { TokenUsage } from '../usage/usage.ts';
 
 /** What went wrong, without anything of the request: the SDK's errors carry the prompt. */
-export type ProviderFault =
+export type ProviderError =
   /** An answer with an error status. */
   | {
       readonly kind: 'http';
@@ -22,7 +22,7 @@ export type ProviderFault =
   /** The adapter itself refused to build the request. */
   | { readonly kind: 'refused_request' };
 
-export interface FaultContext extends Redaction {
+export interface ErrorContext extends Redaction {
   /** Whether something readable had arrived before. */
   readonly hasBegun: boolean;
   readonly requestId: string | null;
@@ -30,66 +30,66 @@ export interface FaultContext extends Redaction {
 }
 
 /** The table of signals: which class an error has, whether it is worth another try, and when. */
-export function toModelError(fault: ProviderFault, context: FaultContext): ModelError {
+export function toModelError(error: ProviderError, context: ErrorContext): ModelError {
   const common = { providerRequestId: context.requestId, usage: context.usage };
 
-  switch (fault.kind) {
+  switch (error.kind) {
     case 'http': {
-      const errorClass = classOfStatus(fault.status, fault);
+      const errorClass = classOfStatus(error.status, error);
       return new ModelError(errorClass, {
         ...common,
-        message: withDetails(`the model provider answered ${fault.status}`, fault, context),
-        retryable: shouldRetry(fault.headers) ?? (errorClass !== 'ContextTooLong' && isRetryableStatus(fault.status)),
-        retryAfterMs: retryAfterMs(fault.headers),
-        status: fault.status,
-        providerCode: fault.code,
-        providerRequestId: fault.requestId ?? context.requestId,
+        message: withDetails(`the model provider answered ${error.status}`, error, context),
+        retryable: shouldRetry(error.headers) ?? (errorClass !== 'ContextTooLong' && isRetryableStatus(error.status)),
+        retryAfterMs: retryAfterMs(error.headers),
+        status: error.status,
+        providerCode: error.code,
+        providerRequestId: error.requestId ?? context.requestId,
       });
     }
     case 'told': {
-      const errorClass = classOfTold(fault);
+      const errorClass = classOfReported(error);
       return new ModelError(errorClass, {
         ...common,
-        message: withDetails('the model provider answered with an error', fault, context),
-        status: fault.status,
-        providerCode: fault.code,
+        message: withDetails('the model provider answered with an error', error, context),
+        status: error.status,
+        providerCode: error.code,
       });
     }
     case 'garbled':
       if (!context.hasBegun)
         return new ModelError('Unreachable', {
           ...common,
-          message: withDetails('the model provider sent an unreadable answer', { code: null, message: fault.message }, context),
+          message: withDetails('the model provider sent an unreadable answer', { code: null, message: error.message }, context),
         });
       return new ModelError('StreamCut', {
         ...common,
         message: withDetails(
           'the answer of the model ended before its end, or became unreadable',
-          { code: null, message: fault.message },
+          { code: null, message: error.message },
           context,
         ),
       });
     case 'network': {
-      const code = fault.code === null ? '' : ` (${fault.code})`;
+      const code = error.code === null ? '' : ` (${error.code})`;
       if (context.hasBegun)
         return new ModelError('StreamCut', {
           ...common,
           message: `the connection to the model provider broke${code}`,
-          providerCode: fault.code,
+          providerCode: error.code,
         });
-      return new ModelError('Unreachable', { ...common, message: `the model provider can't be reached${code}`, providerCode: fault.code });
+      return new ModelError('Unreachable', { ...common, message: `the model provider can't be reached${code}`, providerCode: error.code });
     }
     case 'refused_request':
       return new ModelError('Rejected', { ...common, message: 'the settings or content of this call are not possible with this model' });
     default:
-      return fault satisfies never;
+      return error satisfies never;
   }
 }
 
-function withDetails(what: string, fault: { readonly code: string | null; readonly message: string }, context: FaultContext): string {
-  const code = fault.code === null ? '' : ` (${fault.code.slice(0, 80)})`;
+function withDetails(what: string, error: { readonly code: string | null; readonly message: string }, context: ErrorContext): string {
+  const code = error.code === null ? '' : ` (${error.code.slice(0, 80)})`;
 
-  return redact(fault.message === '' ? `${what}${code}` : `${what}${code}: ${fault.message}`, context);
+  return redact(error.message === '' ? `${what}${code}` : `${what}${code}: ${error.message}`, context);
 }
 
 /** `x-should-retry` outranks the status. */

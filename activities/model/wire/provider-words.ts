@@ -1,5 +1,5 @@
 /** What a provider said when it refused a call or broke it off: its message and its error code. */
-export interface ProviderWords {
+export interface ProviderMessage {
   /** An HTTP status inside the error; null without one. */
   readonly status: number | null;
   readonly code: string | null;
@@ -12,7 +12,7 @@ const maxParts = 5;
 const maxChars = 4_000;
 
 /** Returns the message of an error body: JSON in any of the shapes that servers use, an HTML page, or plain text. Null without one. */
-export function wordsInText(text: string): ProviderWords | null {
+export function wordsInText(text: string): ProviderMessage | null {
   const trimmed = text.trim();
   if (trimmed === '') return null;
   const value = parsedJson(trimmed);
@@ -23,7 +23,7 @@ export function wordsInText(text: string): ProviderWords | null {
 }
 
 /** Returns the message of an error that is parsed already. Null for a value that names no error. */
-export function wordsIn(value: unknown): ProviderWords | null {
+export function wordsIn(value: unknown): ProviderMessage | null {
   const message = sentenceOf(value, 0);
   const layers = layersOf(value);
   const code = layers.flatMap((layer) => [layer['code'], layer['type'], layer['error_type'], layer['__type']]).find(isCode);
@@ -36,7 +36,7 @@ export function wordsIn(value: unknown): ProviderWords | null {
 }
 
 /** Returns the message of an error without an envelope of any protocol, as gateways and small servers send it; null for a value that is no error. */
-export function bareError(value: unknown): ProviderWords | null {
+export function bareError(value: unknown): ProviderMessage | null {
   const fields = record(Array.isArray(value) ? value[0] : value);
   if (!fields) return null;
   const isNamed = fields['object'] === 'error' || [fields['error'], fields['detail'], fields['errors']].some(isReported);

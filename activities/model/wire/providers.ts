@@ -24,7 +24,7 @@ import type { ModelAdapter, ResolvedModel } from '../../../ports/models/models.t
 import { resultToolSlug } from '../../../db/agents/effective/result-tool.ts';
 import { toProviderPrompt } from '../prompt/prompt.ts';
 import { wordsIn, wordsInText } from './provider-words.ts';
-import type { ProviderFault } from '../faults/signals.ts';
+import type { ProviderError } from '../faults/signals.ts';
 import type { ModelStepRequest } from '../step.ts';
 import { mendResponse, type WireOutcome } from './wire.ts';
 import { inNewestDialect } from '../../../workflows/contracts/tools/schema-dialect.ts';
@@ -49,8 +49,8 @@ export interface Providers {
   /** Pause between the deltas of `builtin/extractive`, so that its answer streams like any other. */
   readonly paceMs: number;
   /**
-   * Sends the request. The signal ends it at any moment; each call needs a signal of its own. Rejects with the SDK's error, which `readProviderFault`
-   * interprets. `outcome` is filled while the answer is read.
+   * Sends the request. The signal ends it at any moment; each call needs a signal of its own. Rejects with the SDK's error, which `readProviderError`
+   * interprets. `ending` is filled while the answer is read.
    */
   open(request: ModelStepRequest, signal: AbortSignal, outcome: WireOutcome): Promise<ProviderStream>;
   close(): Promise<void>;
@@ -203,8 +203,8 @@ function requestIdOf(headers: Readonly<Record<string, string>>): string | null {
 }
 
 /** Returns the facts of whatever the SDK threw or streamed as an error. Takes no prompt, body or stack from it. */
-export function readProviderFault(error: unknown): ProviderFault {
-  if (APICallError.isInstance(error)) return apiFault(error);
+export function readProviderError(error: unknown): ProviderError {
+  if (APICallError.isInstance(error)) return apiError(error);
   if (InvalidArgumentError.isInstance(error) || InvalidPromptError.isInstance(error) || UnsupportedFunctionalityError.isInstance(error))
     return { kind: 'refused_request' };
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error))
@@ -214,7 +214,7 @@ export function readProviderFault(error: unknown): ProviderFault {
   return words ? { kind: 'told', ...words } : { kind: 'garbled', message: '' };
 }
 
-function apiFault(error: APICallError): ProviderFault {
+function apiError(error: APICallError): ProviderError {
   const network = networkCode(error.cause);
   if (error.statusCode === undefined) return { kind: 'network', code: network };
   if (error.statusCode < 400) return network === null ? { kind: 'garbled', message: '' } : { kind: 'network', code: network };

@@ -1,8 +1,8 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { markInexact } from '../../../workflows/contracts/tools/exact-json.ts';
-import { wordsInText, type ProviderWords } from './provider-words.ts';
-import type { ProviderFault } from '../faults/signals.ts';
+import { wordsInText, type ProviderMessage } from './provider-words.ts';
+import type { ProviderError } from '../faults/signals.ts';
 import { ChatWire } from './chat.ts';
 import { MessagesWire, ResponsesWire } from './events.ts';
 
@@ -15,7 +15,7 @@ export interface WireEvent {
   /** `finished`: the answer is complete, only its usage may still come. `ended`: nothing more is read. */
   readonly state: 'open' | 'finished' | 'ended';
   /** The provider broke off. */
-  readonly fault: ProviderWords | null;
+  readonly error: ProviderMessage | null;
 }
 
 /** One protocol of streams. Lives as long as one answer. */
@@ -30,12 +30,12 @@ export interface WireProtocol {
 export interface WireOutcome {
   isFinished: boolean;
   /** What the provider said, or why it could not be read. */
-  fault: ProviderFault | null;
+  error: ProviderError | null;
   warnings: readonly string[];
 }
 
 export function newWireOutcome(): WireOutcome {
-  return { isFinished: false, fault: null, warnings: [] };
+  return { isFinished: false, error: null, warnings: [] };
 }
 
 /** How long a finished answer waits for its usage and for the end of its stream. */
@@ -174,7 +174,7 @@ class WireBody {
       this.#giveUp(wordsInText(text)?.message ?? '');
       return;
     }
-    if (this.#waiting.length === 0 && this.#ending.fault === null) this.#giveUp('');
+    if (this.#waiting.length === 0 && this.#ending.error === null) this.#giveUp('');
     this.#isOver = true;
   }
 
@@ -214,10 +214,10 @@ class WireBody {
     else if (line?.startsWith('{')) this.#take(line, undefined);
   }
 
-  #pass({ data, more = [], state, fault }: WireEvent): void {
+  #pass({ data, more = [], state, error }: WireEvent): void {
     for (const text of [data, ...more]) if (text !== null) this.#waiting.push(text.replaceAll('\n', ' '));
-    if (fault !== null) this.#ending.fault = { kind: 'told', ...fault };
-    this.#isOver ||= fault !== null || state === 'ended';
+    if (error !== null) this.#ending.error = { kind: 'told', ...error };
+    this.#isOver ||= error !== null || state === 'ended';
     if (state === 'open') return;
     this.#ending.isFinished = true;
     // Each further text restarts the two seconds.
@@ -225,7 +225,7 @@ class WireBody {
   }
 
   #giveUp(message: string): void {
-    if (!this.#ending.isFinished) this.#ending.fault = { kind: 'garbled', message };
+    if (!this.#ending.isFinished) this.#ending.error = { kind: 'garbled', message };
     this.#isOver = true;
   }
 }

@@ -11,7 +11,7 @@ import { stateOf } from '../operation/request-state.ts';
 const plainId = /^[\w.:-]{1,200}$/;
 
 /** Whether a refusal must be recorded in the audit log: every 403 in an impersonation. */
-export function isDenied(request: FastifyRequest, error: unknown): boolean {
+export function isAuditedRefusal(request: FastifyRequest, error: unknown): boolean {
   const { state } = request;
   const isInside = state !== null && state.operation !== null && state.caller !== null && state.caller.impersonationId !== null;
   return isInside && toFailure(error).status === 403;
@@ -24,7 +24,7 @@ export interface Tried {
 }
 
 /** Records what an impersonating operator was refused, in a separate transaction, because that of the request is rolled back. */
-export async function recordDenied(deps: Deps, request: FastifyRequest, tried: Tried | null = null): Promise<void> {
+export async function recordRefusal(deps: Deps, request: FastifyRequest, tried: Tried | null = null): Promise<void> {
   const { caller, address } = stateOf(request);
   const operation = tried?.operation ?? stateOf(request).operation;
   if (!caller || !operation) return;

@@ -15,7 +15,7 @@ import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts'
 import { lockConversationOfRun } from '../../../db/runs/start/conversations.ts';
 import { hasDelegates } from '../../../db/runs/children/delegates.ts';
 import { finishedFrame, type FinishedRun } from '../../../db/runs/run-frames.ts';
-import type { RunFault } from '../../../db/runs/run-types.ts';
+import type { RunError } from '../../../db/runs/run-types.ts';
 import { identityOf, lockLiveDescendants, lockRunWithAncestors, type RunState } from '../../../db/runs/run-state.ts';
 import { statusFrame } from '../../../db/runs/status-frame.ts';
 import { lockOpenCalls, type CallState } from '../../../db/runs/calls/call-state.ts';
@@ -146,7 +146,7 @@ function defaultError(reason: FinishRunInput['reason']): NonNullable<FinishRunIn
   return { code, message: errorCodes[code].title };
 }
 
-function errorOf(error: NonNullable<FinishRunInput['error']>): RunFault {
+function errorOf(error: NonNullable<FinishRunInput['error']>): RunError {
   return {
     code: error.code,
     message: error.message.slice(0, 1_000).toWellFormed(),

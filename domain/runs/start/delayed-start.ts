@@ -9,7 +9,7 @@ import { answerBusy, conversationBusy, policyOf } from './on-busy.ts';
 import { measureEnd } from '../end/measure-run.ts';
 import { finishedFrame } from '../../../db/runs/run-frames.ts';
 import { identityOf, lockRun, type RunState } from '../../../db/runs/run-state.ts';
-import type { RunFault } from '../../../db/runs/run-types.ts';
+import type { RunError } from '../../../db/runs/run-types.ts';
 import { statusFrame } from '../../../db/runs/status-frame.ts';
 import { readDelayed, enqueueRun, failQueued } from '../../../db/runs/start/queue-rows.ts';
 import { activateNext } from './conversations.ts';
@@ -63,7 +63,7 @@ function lastPlace(conversation: ConversationRow): WaitingPosition {
 /** Ends a run that must not wait, at the point where it would have begun; its question is discarded. */
 async function endBusy(tx: TenantTransaction, run: RunState, activeRunId: string): Promise<void> {
   const { code, detail, retryable } = conversationBusy(activeRunId);
-  const error: RunFault = { code, message: detail, retryable, reason: 'conversation_busy' };
+  const error: RunError = { code, message: detail, retryable, reason: 'conversation_busy' };
   const finishedAt = followedTime(tx.em);
   await failQueued(tx, run.id, { error, finishedAt });
   await closeRunCaps(tx, [run]);

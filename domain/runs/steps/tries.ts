@@ -95,7 +95,7 @@ async function recordFailedTry(tx: TenantTransaction, failed: FailedTry): Promis
   const retry: StepRetry = {
     attempt: failed.attempt,
     cause: failed.cause,
-    error_code: failed.fault.code,
+    error_code: failed.error.code,
     at: followedTime(tx.em).toISOString(),
     delay_ms: failed.delayMs,
   };
