@@ -87,7 +87,7 @@ export async function settleMail(tx: TenantTransaction, outboxId: string, result
 }
 
 /** Records that the mail's token is being created now. Returns false when an earlier try has created it. */
-export async function noteOpened(tx: TenantTransaction, outboxId: string): Promise<boolean> {
+export async function recordOpened(tx: TenantTransaction, outboxId: string): Promise<boolean> {
   const noted = await change(
     tx.em,
     query

@@ -16,7 +16,7 @@ export interface WorkerWatch {
   /** Whether Temporal has ever seen it poll. */
   isStarted(): boolean;
   /** Counts a failed workflow task, for the alert. */
-  noteTaskFailure(): void;
+  recordTaskFailure(): void;
   stop(): void;
 }
 
@@ -71,7 +71,7 @@ export function watchWorker(options: WorkerWatchOptions): WorkerWatch {
   return {
     isReady,
     isStarted: () => seenMs > 0,
-    noteTaskFailure: () => taskFailures.inc(),
+    recordTaskFailure: () => taskFailures.inc(),
     stop: () => {
       isStopped = true;
       clearTimeout(timer);

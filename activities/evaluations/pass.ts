@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { scoringResults, type EvaluationState } from '../../db/evaluations/work.ts';
-import { fillEvaluation, noteSummary, type Standing } from '../../domain/evaluations/lifecycle.ts';
+import { fillEvaluation, recordSummary, type Standing } from '../../domain/evaluations/lifecycle.ts';
 import type { EvaluationStep } from '../../workflows/contracts/evaluations.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem, readAsSystem } from '../support/as-system.ts';
@@ -114,5 +114,5 @@ class Pass {
 
 async function refreshSummary(deps: ActivityDeps, evaluation: EvaluationState): Promise<void> {
   const { summary } = await summaryOf(deps, evaluation);
-  await transactAsSystem(deps, (tx) => noteSummary(tx, evaluation.id, summary));
+  await transactAsSystem(deps, (tx) => recordSummary(tx, evaluation.id, summary));
 }

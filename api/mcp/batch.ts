@@ -5,7 +5,7 @@ import { callerNow } from './caller-now.ts';
 import { eraOf } from './era.ts';
 import { newExchange, type Http, type RawCtx } from './exchange.ts';
 import { errorText, idIn, invalidMessage, messageOf, rpcCodes, RpcError, type RpcMessage, type RpcRequest } from './json-rpc.ts';
-import { workOf } from './methods.ts';
+import { answerOf } from './methods.ts';
 import { demandSession } from './session.ts';
 import { demandScopes } from './step-up.ts';
 import { toolOf } from './tool-call.ts';
@@ -90,7 +90,7 @@ async function answer(
     if (eraOf(request, http.request.headers) === 'stateless') throw invalidMessage(`Only ${version} supports batches.`);
     const caller = isFirst ? ctx.caller : await callerNow(ctx.deps, http.request);
     stateOf(http.request).caller = caller;
-    return await workOf(newExchange({ deps: ctx.deps, log: ctx.log, caller }, http, 'session'), request).work(signal);
+    return await answerOf(newExchange({ deps: ctx.deps, log: ctx.log, caller }, http, 'session'), request).work(signal);
   } catch (error) {
     if (error instanceof RpcError) return errorText(request.id, error);
     const failure = toFailure(error);

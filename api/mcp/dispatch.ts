@@ -10,7 +10,7 @@ import {
   messageOf,
   notificationText,
   readJson,
-  refuseMarks,
+  refuseTags,
   resultText,
   rpcCodes,
   RpcError,
@@ -20,7 +20,7 @@ import {
   type RpcRequest,
 } from './json-rpc.ts';
 import { serveListStream } from './list-stream.ts';
-import { capabilities, instructions, workOf } from './methods.ts';
+import { capabilities, instructions, answerOf } from './methods.ts';
 import { demandSession, storeOf } from './session.ts';
 import { demandScopes } from './step-up.ts';
 import { toolOf } from './tool-call.ts';
@@ -32,7 +32,7 @@ export async function answerPost(ctx: RawCtx, http: Http): Promise<void> {
   try {
     const read = readJson(http.request.body);
     value = read.value;
-    if (read.hasMarks) refuseMarks(value);
+    if (read.hasTags) refuseTags(value);
     if (Array.isArray(value)) await answerBatch(ctx, http, value);
     else await answerMessage(ctx, http, messageOf(value));
   } catch (error) {
@@ -54,7 +54,7 @@ async function answerMessage(ctx: RawCtx, http: Http, message: RpcMessage): Prom
   if (era === 'stateless' && message.method === 'subscriptions/listen') return listen(exchange, message);
   const tool = toolOf(ctx, message);
   if (tool) demandScopes(ctx, [tool]);
-  await answerWhenDone(http, workOf(exchange, message));
+  await answerWhenDone(http, answerOf(exchange, message));
 }
 
 /** Opens an MCP session. If the requested revision is not served, the reply names the newest that is. */

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { isMark, markInexact } from '../../workflows/contracts/tools/exact-json.ts';
+import { isTag, tagInexact } from '../../workflows/contracts/tools/exact-json.ts';
 import { findForbiddenText } from '../http/input/text-scan.ts';
 
 export type Json = Record<string, unknown>;
@@ -43,26 +43,26 @@ export class RpcError extends Error {
 
 const maxDepth = 64;
 /** More marks than a refusal lists. */
-const maxMarks = 60;
+const maxTags = 60;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Parses the body of a POST: one message, or a batch. Throws RpcFault 400 for invalid JSON and for deep nesting. Marks the numbers that a double would change,
- * see `refuseMarks`.
+ * see `refuseTags`.
  */
-export function readJson(body: unknown): { readonly value: unknown; readonly hasMarks: boolean } {
+export function readJson(body: unknown): { readonly value: unknown; readonly hasTags: boolean } {
   let value: unknown;
-  let hasMarks = false;
+  let hasTags = false;
   try {
     const text = strictUtf8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
-    const marked = markInexact(text, 'all', maxMarks);
-    hasMarks = marked !== text;
+    const marked = tagInexact(text, 'all', maxTags);
+    hasTags = marked !== text;
     value = JSON.parse(marked);
   } catch {
     throw new RpcError(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
   }
   if (!isWithin(value, maxDepth)) throw invalidMessage('The message is nested too deeply.');
-  return { value, hasMarks };
+  return { value, hasTags };
 }
 
 /** Parses a value as one message. Throws RpcFault 400 if it is not one. */
@@ -84,7 +84,7 @@ export function messageOf(value: unknown): RpcMessage {
 /** Returns the id that a refusal of the message repeats; null if it has none. */
 export function idIn(value: unknown): RpcId | null {
   const id = isJson(value) ? value['id'] : null;
-  return (typeof id === 'string' && !isMark(id)) || typeof id === 'number' ? id : null;
+  return (typeof id === 'string' && !isTag(id)) || typeof id === 'number' ? id : null;
 }
 
 /** Returns a response whose result is JSON text already. */
@@ -110,7 +110,7 @@ export function isJson(value: unknown): value is Json {
 }
 
 /** Throws RpcFault 400 for a mark outside the arguments of a tool; the parser of the arguments reports those inside. */
-export function refuseMarks(value: unknown): void {
+export function refuseTags(value: unknown): void {
   const isAllowed = Array.isArray(value) ? /^\/\d+\/params\/arguments/ : /^\/params\/arguments/;
   const pointer = findForbiddenText(value).numbers.find((found) => !isAllowed.test(found));
   if (pointer !== undefined) throw invalidMessage(`${pointer} is a number that cannot be represented exactly.`);

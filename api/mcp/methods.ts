@@ -21,7 +21,7 @@ const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
 };
 
 /** Returns the work behind a request. Throws RpcFault for a method that is not served, and for invalid parameters. */
-export function workOf(exchange: Exchange, request: RpcRequest): Awaited {
+export function answerOf(exchange: Exchange, request: RpcRequest): Awaited {
   const { era } = exchange;
   const method = Object.hasOwn(methods[era], request.method) ? methods[era][request.method] : undefined;
   if (!method) throw new RpcError(rpcCodes.methodNotFound, 'There is no such method.', { status: era === 'stateless' ? 404 : 200 });

@@ -25,7 +25,7 @@ export function planSteps(tx: TenantTransaction, runId: string, planned: CallsTo
 }
 
 /** Stores the head that a run reviews. */
-export function noteReviewHead(tx: TenantTransaction, runId: string, headSha: string): Promise<void> {
+export function recordReviewHead(tx: TenantTransaction, runId: string, headSha: string): Promise<void> {
   return storeReviewHead(tx, runId, headSha);
 }
 

@@ -1,6 +1,6 @@
 import { openItemConversation, writeItemMessages } from '../../db/evaluations/item-conversation.ts';
 import { nextPending, type EvaluationState, type PendingResult } from '../../db/evaluations/work.ts';
-import { noteNotStarted, noteStarted, type StartedResult } from '../../db/evaluations/write-work.ts';
+import { recordNotStarted, recordStarted, type StartedResult } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
 import { startRuns } from '../runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -47,9 +47,9 @@ export async function startItems(
     const failureCode = failureCodeOf(outcome);
     if (failureCode !== null && started.length === 0) return { failureCode };
     // A temporary failure, or one that ends the evaluation at the next check, leaves the item pending.
-    if (failureCode === null && !outcome.retryable) await noteNotStarted(tx, result.id, outcome.detail);
+    if (failureCode === null && !outcome.retryable) await recordNotStarted(tx, result.id, outcome.detail);
   }
-  await noteStarted(tx, started);
+  await recordStarted(tx, started);
   return { started: started.length };
 }
 

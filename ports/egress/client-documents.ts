@@ -47,7 +47,7 @@ export function createClientDocuments({ egress, now }: { egress: Egress; now: ()
   const failures = new Map<string, number>();
   const underWay = new Map<string, Promise<void>>();
 
-  const noteFailure = (clientId: string): void => {
+  const recordFailure = (clientId: string): void => {
     const [oldest] = failures.keys();
     if (failures.size >= failuresMax && oldest !== undefined) failures.delete(oldest);
     failures.set(clientId, now().getTime() + failureMs);
@@ -56,7 +56,7 @@ export function createClientDocuments({ egress, now }: { egress: Egress; now: ()
     try {
       if (!(await store.isStored())) await store.keep(await fetchDocument(egress, clientId));
     } catch (error) {
-      if (error instanceof DocumentRefused) noteFailure(clientId);
+      if (error instanceof DocumentRefused) recordFailure(clientId);
       throw error;
     } finally {
       underWay.delete(clientId);

@@ -1,5 +1,5 @@
 import { specTypeSchemas, type JSONRPCMessage, type Tool } from '@modelcontextprotocol/client';
-import { unmarkSchemas } from '../../workflows/contracts/tools/exact-json.ts';
+import { untagSchemas } from '../../workflows/contracts/tools/exact-json.ts';
 
 /** The `_meta` key under which an unreadable tool holds the reason, in place of its content. */
 const reasonName = 'longhaul/unreadable';
@@ -62,7 +62,7 @@ function readable(raw: unknown): Tool {
   // Null means absent, as many servers use it.
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
   if (isDeeper(said, maxDepth)) return unreadableTool(nameOf(raw), `is nested more than ${maxDepth} levels deep`);
-  const tool = unmarkSchemas(said);
+  const tool = untagSchemas(said);
   const judged = specTypeSchemas.Tool['~standard'].validate(tool);
   // The SDK's schemas are synchronous.
   const [issue] = 'issues' in judged ? (judged.issues ?? []) : [];

@@ -1,4 +1,4 @@
-import { markInexact } from '../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact } from '../../workflows/contracts/tools/exact-json.ts';
 
 /** Tags the numbers of a body that arrives in parts. */
 export interface NumberMarker {
@@ -13,7 +13,7 @@ const jsonLine = /^data:[ \t]*[\d"[\]{},-].*$/gm;
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 
 /**
- * Puts tags (`markInexact`) into the JSON of a body or of the events of a stream. It works by lines, since neither a number nor a string of JSON contains a
+ * Puts tags (`tagInexact`) into the JSON of a body or of the events of a stream. It works by lines, since neither a number nor a string of JSON contains a
  * line end, and on Latin-1, which preserves every byte.
  */
 export function createNumberMarker(isStream: boolean): NumberMarker {
@@ -21,7 +21,7 @@ export function createNumberMarker(isStream: boolean): NumberMarker {
 
   const marked = (bytes: Buffer): Buffer => {
     const text = bytes.toString('latin1');
-    const exact = isStream ? text.replaceAll(jsonLine, (line) => markInexact(line, 'all')) : markInexact(text, 'all');
+    const exact = isStream ? text.replaceAll(jsonLine, (line) => tagInexact(line, 'all')) : tagInexact(text, 'all');
     return exact === text ? bytes : Buffer.from(exact, 'latin1');
   };
   return {

@@ -1,5 +1,5 @@
 import { CORE_SCHEMA, floatCoreTag, intCoreTag, load, type ScalarTagDefinition } from 'js-yaml';
-import { markInexact, markOf, unmarkSchemas } from '../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact, tagOf, untagSchemas } from '../../workflows/contracts/tools/exact-json.ts';
 import { valueAt } from '../json/pointer.ts';
 import { maxDocumentBytes, type DocumentProblem } from './reader.ts';
 
@@ -98,15 +98,15 @@ function versionOf({ openapi }: Json): string {
 function parse(text: string): unknown {
   if (text.trimStart().startsWith('{')) {
     try {
-      const marked = markInexact(text, 'large');
+      const marked = tagInexact(text, 'large');
       const value: unknown = JSON.parse(marked);
-      return marked === text ? value : unmarkSchemas(value);
+      return marked === text ? value : untagSchemas(value);
     } catch {
       // A flow mapping of YAML begins like this, too.
     }
   }
   try {
-    return unmarkSchemas(load(text, yamlLimits));
+    return untagSchemas(load(text, yamlLimits));
   } catch {
     throw new Unusable('', 'syntax', 'is neither valid JSON nor valid YAML');
   }
@@ -126,7 +126,7 @@ function exactly(tag: ScalarTagDefinition<number>): ScalarTagDefinition {
     ...tag,
     resolve(source, isExplicit, name) {
       const number = tag.resolve(source, isExplicit, name);
-      return typeof number === 'number' ? (markOf(source.replace(/^\+/, ''), 'large') ?? number) : number;
+      return typeof number === 'number' ? (tagOf(source.replace(/^\+/, ''), 'large') ?? number) : number;
     },
   };
 }

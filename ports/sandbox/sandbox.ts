@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import PQueue from 'p-queue';
-import { markInexact } from '../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact } from '../../workflows/contracts/tools/exact-json.ts';
 import { maxOutputBytes, type CodeJob, type CodeReply } from './job.ts';
 import { kill, launchJailed } from './launch.ts';
 import { nativeProgram, type NativeProgram } from './native.ts';
@@ -120,7 +120,7 @@ async function runNative(program: NativeProgram, job: CodeJob, signal: AbortSign
 
 function parsed(bytes: Buffer): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(markInexact(bytes.toString('utf8'), 'all')); // integers of Python are unbounded
+    const value: unknown = JSON.parse(tagInexact(bytes.toString('utf8'), 'all')); // integers of Python are unbounded
     return typeof value === 'object' && value !== null ? { ...value } : null;
   } catch {
     return null; // it was killed while it wrote, or the program wrote something else here

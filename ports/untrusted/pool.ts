@@ -10,9 +10,9 @@ import { FairQueue } from './turns.ts';
 import { WorkLimit, WorkProblem } from './work-errors.ts';
 
 type AnySorts = Readonly<Record<string, Sort<never, unknown>>>;
-type WorkOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<S[N]['load']>>['work'];
-type JobOf<S extends AnySorts, N extends keyof S> = Parameters<WorkOf<S, N>>[0];
-type ResultOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<WorkOf<S, N>>>;
+type RunnerOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<S[N]['load']>>['work'];
+type JobOf<S extends AnySorts, N extends keyof S> = Parameters<RunnerOf<S, N>>[0];
+type ResultOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<RunnerOf<S, N>>>;
 
 /** A job: its organization, its subject, and the signal that ends it. */
 export interface Asked<Job> {

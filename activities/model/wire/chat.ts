@@ -1,4 +1,4 @@
-import { exactText, markInexact, withoutMark } from '../../../workflows/contracts/tools/exact-json.ts';
+import { exactText, tagInexact, withoutTag } from '../../../workflows/contracts/tools/exact-json.ts';
 import { bareError, isReported, parsedJson, record, wordsIn, type ProviderMessage } from './provider-words.ts';
 import { isNamed, unnamedCall } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
@@ -22,7 +22,7 @@ export class ChatWire implements WireProtocol {
   read(data: string, event?: string): WireEvent {
     const text = data.trim();
     if (text === '[DONE]') return this.#done();
-    const value = parsedJson(markInexact(text, 'all'));
+    const value = parsedJson(tagInexact(text, 'all'));
     if (value === undefined) {
       if (this.#isFinished) return { ...nothing, state: 'finished' };
       return event === 'error' ? { ...nothing, error: { status: null, code: null, message: text } } : { ...nothing, data: text };
@@ -230,5 +230,5 @@ function textOf(value: unknown): string | undefined {
 }
 
 function textOrNothing(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? withoutMark(value) : undefined;
+  return typeof value === 'string' && value !== '' ? withoutTag(value) : undefined;
 }

@@ -1,4 +1,4 @@
-import { exactText, markInexact } from '../../../workflows/contracts/tools/exact-json.ts';
+import { exactText, tagInexact } from '../../../workflows/contracts/tools/exact-json.ts';
 import { bareError, isReported, parsedJson, record, wordsIn } from './provider-words.ts';
 import { calledName } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
@@ -81,7 +81,7 @@ export class MessagesWire implements WireProtocol {
 
   read(data: string): WireEvent {
     if (data.trim() === '[DONE]') return this.#end();
-    const value = record(parsedJson(markInexact(data, 'all')));
+    const value = record(parsedJson(tagInexact(data, 'all')));
     const type = value?.['type'];
     if (type === 'error') return { data, state: 'open', error: wordsIn(value) };
     if (!value || type === undefined || value['object'] === 'error') return { data, state: 'open', error: bareError(parsedJson(data)) };

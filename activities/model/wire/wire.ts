@@ -1,6 +1,6 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
-import { markInexact } from '../../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact } from '../../../workflows/contracts/tools/exact-json.ts';
 import { wordsInText, type ProviderMessage } from './provider-words.ts';
 import type { ProviderError } from '../faults/signals.ts';
 import { ChatWire } from './chat.ts';
@@ -169,7 +169,7 @@ class WireBody {
     this.#start = null;
     this.#hasEvents = true;
     try {
-      this.#pass(this.#protocol.whole(JSON.parse(markInexact(text, 'all'))));
+      this.#pass(this.#protocol.whole(JSON.parse(tagInexact(text, 'all'))));
     } catch {
       this.#giveUp(wordsInText(text)?.message ?? '');
       return;

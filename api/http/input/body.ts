@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { markInexact, type InexactNumbers } from '../../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact, type InexactNumbers } from '../../../workflows/contracts/tools/exact-json.ts';
 import { fail, invalid, type Failure } from '../../../workflows/contracts/failure.ts';
 import { decodeBody, depthOf } from '../../../ports/request-text.ts';
 import type { ApiEnv } from '../../env.ts';
@@ -14,7 +14,7 @@ const formName = 'application/x-www-form-urlencoded';
 const multipartName = 'multipart/form-data';
 const jsonDepth = 64;
 /** More than a refusal lists. */
-const maxMarks = 60;
+const maxTags = 60;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 // A parsed body only needs a walk if its text contains an escape or a name that could reach a prototype.
 const needsWalk = /\\u|__proto__|"constructor"/;
@@ -80,7 +80,7 @@ export function parseJson(bytes: Buffer, exact: InexactNumbers): unknown {
   if (text.trim() === '') return undefined;
   if (depthOf(text) > jsonDepth) throw invalid('', 'max_depth', 'The body is nested too deeply.', { limit: jsonDepth });
 
-  const marked = markInexact(text, exact, maxMarks);
+  const marked = tagInexact(text, exact, maxTags);
   const value = parseText(marked);
   if (marked !== text || needsWalk.test(text)) refuseForbidden(value);
   return value;

@@ -52,7 +52,7 @@ export async function endPost(tx: TenantTransaction, key: PostKey, githubId: num
 }
 
 /** Records that the post exists at the host, for a post that may be repeated without harm: no attempt was recorded before. */
-export function notePosted(
+export function recordPosted(
   tx: TenantTransaction,
   place: PostPlace,
   { key, githubId }: { readonly key: PostKey; readonly githubId: number },

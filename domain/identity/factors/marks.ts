@@ -7,15 +7,15 @@ const intervalMs = 60_000;
 const flushDelayMs = 1_000;
 
 /** Writes `last_seen_at` and `last_used_at` outside of the request, at most once a minute per row. */
-export interface Marks {
+export interface UseRecorder {
   /** Records a use; `lastAt` is the value in the row, so that a use within the minute costs nothing. */
-  note(kind: MarkedKind, id: string, lastAt: string | null): void;
+  record(kind: MarkedKind, id: string, lastAt: string | null): void;
   /** Writes what is pending. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
-export function createMarks({ db, log, now }: { db: Databases; log: Logger; now: () => Date }): Marks {
+export function createUseRecorder({ db, log, now }: { db: Databases; log: Logger; now: () => Date }): UseRecorder {
   const pending = { session: new Set<string>(), service_key: new Set<string>(), oauth_client: new Set<string>() };
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
@@ -44,7 +44,7 @@ export function createMarks({ db, log, now }: { db: Databases; log: Logger; now:
   };
 
   return {
-    note(kind, id, lastAt) {
+    record(kind, id, lastAt) {
       if (lastAt !== null && now().getTime() - Date.parse(lastAt) < intervalMs) return;
       pending[kind].add(id);
       // Unreferenced, so that a pending mark does not keep the process alive.

@@ -6,7 +6,7 @@ import type { SearchHit } from './search.ts';
 const dayMs = 86_400_000;
 
 /** Records that a search returned items, at most once a day per item: one statement, or none when all are fresh. */
-export async function noteUse(
+export async function recordUse(
   transact: (work: (tx: TenantTransaction) => Promise<void>) => Promise<unknown>,
   hits: readonly Pick<SearchHit, 'row'>[],
   now: Date,
