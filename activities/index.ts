@@ -54,7 +54,7 @@ import { createModelActivities } from './model/call-model.ts';
 import { createDueActivities } from './operator/due-activities.ts';
 import { createPurgeActivities } from './operator/purge-activities.ts';
 import { createStopActivities } from './operator/stop-activities.ts';
-import { createDelayedStartActivities } from './runs/admit-activities.ts';
+import { createDelayedStartActivities } from './runs/delayed-start-activities.ts';
 import { createBulkCancelActivities } from './runs/bulk-cancel-activities.ts';
 import { createChildActivities } from './runs/child-activities.ts';
 import { createRunActivities } from './runs/run-activities.ts';

@@ -91,7 +91,7 @@ function asSetupError(error: unknown): never {
   );
 }
 
-interface BootstrapDeps {
+interface Missing {
   readonly keys: KeyRing;
   readonly options: BootstrapOptions;
   readonly given: BootstrapSecrets;
@@ -99,7 +99,7 @@ interface BootstrapDeps {
   readonly resets: boolean;
 }
 
-async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes, resets }: BootstrapDeps): Promise<Bootstrapped> {
+async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes, resets }: Missing): Promise<Bootstrapped> {
   const { publicUrl, defaultModelId } = options;
 
   await lockBootstrap(tx);

@@ -93,7 +93,13 @@ async function insertWebFetch(tx: TenantTransaction, rowScope: RowScope): Promis
 
   await recordChange(tx, {
     action: 'create',
-    note: { resourceType: 'tool', resourceId: toolId, label: toolSlug, organizationId: rowScope.organizationId, workspaceId: rowScope.workspaceId },
+    note: {
+      resourceType: 'tool',
+      resourceId: toolId,
+      label: toolSlug,
+      organizationId: rowScope.organizationId,
+      workspaceId: rowScope.workspaceId,
+    },
   });
   return toolId;
 }

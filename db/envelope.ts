@@ -11,7 +11,7 @@ import { insertDataKey, retireDataKey, writeWrapped } from './tenancy/keys/data-
 /** The deployment keys, newest first. */
 export type Keks = Pick<KeyRing, 'keks'>;
 
-/** Every table that holds envelopes. `sealed-columns.ts` says how the binding of each is made, so that all can be found again. */
+/** Every table that holds envelopes. `encrypted-columns.ts` says how the binding of each is made, so that all can be found again. */
 export const encryptedTables = [
   'secrets',
   'totp_factors',
@@ -208,7 +208,10 @@ function unwrap(keys: Keks, stored: StoredKey): DataKey {
   const kek = keys.keks.find((key) => key.id === stored.kekId);
   if (!kek) throw new OtherKeksError(`LONGHAUL_KEKS lacks the key ${stored.kekId}, under which a data key is wrapped.`);
   try {
-    return { id: stored.id, secret: decryptBytes(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organizationId])) };
+    return {
+      id: stored.id,
+      secret: decryptBytes(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organizationId])),
+    };
   } catch (cause) {
     throw new OtherKeksError(`The key ${stored.kekId} of LONGHAUL_KEKS is not the one with which this database was made.`, { cause });
   }

@@ -9,7 +9,7 @@ export function index(table: string, name: string, definition: string): IndexDef
   return { name: `${table}_${name}_idx`, expression: `create index ${table}_${name}_idx on ${table} ${definition}` };
 }
 
-/** A unique index named `<table>_<name>_key`; `db/faults.ts` maps that name to `already_exists`. */
+/** A unique index named `<table>_<name>_key`; `db/errors.ts` maps that name to `already_exists`. */
 export function uniqueIndex(table: string, name: string, definition: string): IndexDef {
   return { name: `${table}_${name}_key`, expression: `create unique index ${table}_${name}_key on ${table} ${definition}` };
 }

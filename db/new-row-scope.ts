@@ -5,7 +5,7 @@ import { fail, invalid } from '../workflows/contracts/failure.ts';
 import type { Caller } from './caller.ts';
 import { prepared, type ParametersOf } from './prepared.ts';
 import { query } from './query.ts';
-import { isUnbounded, organizationOf, refuseRank, ownScopeOf, workspacesOf } from './reach.ts';
+import { isUnbounded, organizationOf, refuseRank, ownScopeOf, workspacesOf } from './caller-scope.ts';
 import { row, rows } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 

@@ -8,7 +8,7 @@ import type { Caller, TenantSettings } from './caller.ts';
 import { Condition } from './condition.ts';
 import { prepared, type ParametersOf } from './prepared.ts';
 import { query } from './query.ts';
-import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from './reach.ts';
+import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from './caller-scope.ts';
 import { row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 

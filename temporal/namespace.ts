@@ -31,7 +31,9 @@ export function completeNamespace(temporal: Temporal): Promise<Completed> {
   const underWay = checks.get(temporal);
   if (underWay) return underWay;
 
-  const checking = temporal.connection.withDeadline(Date.now() + maxCheckMs, () => complete(temporal)).finally(() => checks.delete(temporal));
+  const checking = temporal.connection
+    .withDeadline(Date.now() + maxCheckMs, () => complete(temporal))
+    .finally(() => checks.delete(temporal));
   checks.set(temporal, checking);
   return checking;
 }

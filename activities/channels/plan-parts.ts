@@ -3,7 +3,7 @@ import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.
 import { readParts, readReportedRun, type ReportedRun } from '../../db/channels/part-queries.ts';
 import { readOpenQuestion } from '../../db/channels/questions.ts';
 import { firstFilePart } from '../../domain/channels/answer-files.ts';
-import { reportOf, writeReport, type ChannelReport } from '../../domain/channels/tell.ts';
+import { reportOf, writeReport, type ChannelReport } from '../../domain/channels/channel-report.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SplitPart } from '../../ports/channels/split-work.ts';
 import { WorkLimit } from '../../ports/untrusted/work-errors.ts';

@@ -3,7 +3,7 @@ import type { UnpricedRule } from '../../db/billing/prices/prices.ts';
 import type { SearchedBase } from '../../db/knowledge/search/search-bases.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { meteredQueries } from '../../domain/knowledge/search/embed-query.ts';
-import { recordUse } from '../../domain/knowledge/search/note-use.ts';
+import { recordUse } from '../../domain/knowledge/search/record-use.ts';
 import { searchBases, type SearchHit, type SearchResult } from '../../domain/knowledge/search/search.ts';
 import type { SearchRequest } from '../../domain/knowledge/search/search-plan.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';

@@ -120,7 +120,14 @@ async function checkServer(deps: ActivityDeps, { toolkit, asker, secrets }: Clai
     const server = mcpSession.server === null ? null : masked(secrets, { ...mcpSession.server });
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
     deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: found.leftOut.length }, 'toolkit listed');
-    return { tools, server, protocolVersion: mcpSession.protocolVersion, sourceHash, note: noticeOf(found, maxNoteChars), leftOut: found.leftOut };
+    return {
+      tools,
+      server,
+      protocolVersion: mcpSession.protocolVersion,
+      sourceHash,
+      note: noticeOf(found, maxNoteChars),
+      leftOut: found.leftOut,
+    };
   };
   return useMcp(deps, ask, work).catch((error: unknown) => {
     // Without a grant the server has not been called yet: its own refusal says where to get consent.

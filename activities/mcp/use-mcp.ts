@@ -18,7 +18,11 @@ export interface McpAsk extends McpAsker {
  * Works with the client of a toolkit as a principal, for both calls and syncs. Credentials are read from the rows at each use; a 401 on a token refreshes it
  * once and repeats the request, since nothing was processed. Throws McpError, McpTooMuch or the guard's errors.
  */
-export async function useMcp<R>(deps: McpDeps, ask: McpAsk, work: (mcpSession: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
+export async function useMcp<R>(
+  deps: McpDeps,
+  ask: McpAsk,
+  work: (mcpSession: McpSession, patience: McpPatience) => Promise<R>,
+): Promise<R> {
   const credential = await credentialOf(deps, ask);
   try {
     return await withCredential(deps, ask, { credential, work });
@@ -40,7 +44,10 @@ export function asNobody<R>(deps: McpDeps, ask: McpAsk, work: (mcpSession: McpSe
 function withCredential<R>(
   { mcp }: McpDeps,
   { toolkit, principal, policy, workspaceId, timeoutMs, signal, onToolsChanged }: McpAsk,
-  { credential, work }: { readonly credential: McpCredential; readonly work: (mcpSession: McpSession, patience: McpPatience) => Promise<R> },
+  {
+    credential,
+    work,
+  }: { readonly credential: McpCredential; readonly work: (mcpSession: McpSession, patience: McpPatience) => Promise<R> },
 ): Promise<R> {
   const { url, transport } = toolkit.config;
   return mcp.use(

@@ -150,7 +150,8 @@ async function refusalOf(
   { isOver, isTooLong }: { isOver: boolean; isTooLong: boolean },
   schemas: TenantSchemas,
 ): Promise<StepError | null> {
-  if (call.slug === unnamedCall) return stepError('invalid_arguments', 'The call names no tool. Call again, with the name of a tool.', null);
+  if (call.slug === unnamedCall)
+    return stepError('invalid_arguments', 'The call names no tool. Call again, with the name of a tool.', null);
   if (call.tool === null) return stepError('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
   if (isOver) return stepError('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
   // The prompt shows `{}` in their place, since every provider requires an object.

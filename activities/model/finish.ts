@@ -1,7 +1,7 @@
-import { ModelError, type ModelErrorClass } from './faults/errors.ts';
+import { ModelError, type ModelErrorClass } from './errors/model-error.ts';
 import type { ProviderPart } from './wire/providers.ts';
 import type { ModelStream } from './model-stream.ts';
-import { toModelError, type ErrorContext } from './faults/signals.ts';
+import { toModelError, type ErrorContext } from './errors/signals.ts';
 import type { ModelFinish, ModelStepRequest } from './step.ts';
 import { bucketUsage } from './usage/usage.ts';
 

@@ -1,12 +1,12 @@
 import type { ResolvedModel } from '../../ports/models/models.ts';
-import { ModelAborted, ModelError } from './faults/errors.ts';
+import { ModelAborted, ModelError } from './errors/model-error.ts';
 import type { JsonAnswer } from './prompt/json-answer.ts';
 import { streamExtractive } from './extractive/extractive.ts';
 import { decideFinish, type StopReason } from './finish.ts';
 import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt/prompt.ts';
 import { readProviderError, type ProviderPart, type Providers } from './wire/providers.ts';
 import { ModelStream } from './model-stream.ts';
-import { toModelError } from './faults/signals.ts';
+import { toModelError } from './errors/signals.ts';
 import { estimateUsage, type TokenUsage } from './usage/usage.ts';
 import { Watch } from './watch.ts';
 import { newWireOutcome, type WireOutcome } from './wire/wire.ts';
@@ -80,7 +80,7 @@ export async function* streamModelStep(
   const outcome = newWireOutcome();
   const watch = new Watch(request.signal, request.model, outcome);
   const modelStream = new ModelStream(request.model.adapter);
-  const call: ProviderCall = { request, modelStream, watch, outcome, requestId: null };
+  const call: ProviderCall = { request, stream: modelStream, watch, outcome, requestId: null };
   try {
     const stream = await watch.waitFor(deps.providers.open(request, watch.signal, outcome));
     call.requestId = stream.requestId;
@@ -94,14 +94,14 @@ export async function* streamModelStep(
 
 interface ProviderCall {
   readonly request: ModelStepRequest;
-  readonly modelStream: ModelStream;
+  readonly stream: ModelStream;
   readonly watch: Watch;
   readonly outcome: WireOutcome;
   requestId: string | null;
 }
 
 async function* modelEvents(call: ProviderCall, reader: ReadableStreamDefaultReader<ProviderPart>): AsyncGenerator<ModelEvent, void, void> {
-  const { modelStream, watch } = call;
+  const { stream: modelStream, watch } = call;
   const events: ModelEvent[] = [];
 
   for (;;) {
@@ -129,13 +129,13 @@ function asStepError(error: unknown, call: ProviderCall): Error {
   if (!stopped && error instanceof ModelError) return error;
   if (!stopped) return toModelError(call.outcome.error ?? readProviderError(error), errorContext(call));
 
-  const usage = estimateUsage(call.request, call.modelStream.outputText);
+  const usage = estimateUsage(call.request, call.stream.outputText);
   if (!(stopped.reason instanceof ModelError)) return new ModelAborted(usage, stopped.reason);
   return new ModelError(stopped.reason.class, { message: stopped.reason.message, providerRequestId: call.requestId, usage });
 }
 
 function errorContext(call: ProviderCall) {
-  const { request, modelStream } = call;
+  const { request, stream: modelStream } = call;
 
   return {
     hasBegun: modelStream.hasBegun,

@@ -11,7 +11,7 @@ import { changeAgent } from '../../domain/agents/change-agent.ts';
 import { createAgent } from '../../domain/agents/create-agent.ts';
 import { listSubAgents } from '../../db/agents/effective/sub-agents.ts';
 import { mapPage } from '../../db/page.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';

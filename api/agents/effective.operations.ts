@@ -13,7 +13,7 @@ import type { RevisionDocument } from '../../db/agents/revisions/revision-docume
 import { readRevisionPair } from '../../domain/agents/revisions.ts';
 import { atRun, type RevisionProblem } from '../../domain/agents/revision-problems.ts';
 import { validateRevision } from '../../domain/agents/validate-revision.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { see } from '../../db/scope.ts';
 import { TemplateError } from '../../ports/templates/templates.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';

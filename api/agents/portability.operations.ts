@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { readAgent, type AgentRow } from '../../db/agents/agents.ts';
-import { ownScopeOf } from '../../db/reach.ts';
+import { ownScopeOf } from '../../db/caller-scope.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { readCopiedParts } from '../../domain/agents/copied-parts.ts';
 import { createWholeAgent, type PersonaToStore } from '../../domain/agents/create-agent.ts';

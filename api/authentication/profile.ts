@@ -13,7 +13,13 @@ import { accountNote, ownAccount } from './own-account.ts';
 import type { EmailConfirmBody } from './password.schema.ts';
 
 /** Checks a change before its transaction: a new address requires a fresh step-up, and counts as a mail. */
-export async function precheckUpdate({ deps, body, caller, limits, limitAddress }: IdentifyRequest<Static<typeof MeUpdate>>): Promise<void> {
+export async function precheckUpdate({
+  deps,
+  body,
+  caller,
+  limits,
+  limitAddress,
+}: IdentifyRequest<Static<typeof MeUpdate>>): Promise<void> {
   const { email, locale } = body;
 
   if (typeof locale === 'string') canonicalLocale(locale);

@@ -8,7 +8,7 @@ import {
   type UsageRecord,
   type UsageRecordFilters,
 } from '../../db/billing/ledger/usage-records.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { csvRecord, type CsvCell } from '../../domain/billing/csv.ts';
 import type { Exports } from './dependencies.ts';

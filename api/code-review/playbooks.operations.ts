@@ -9,7 +9,7 @@ import { ReviewPlaybook } from '../../db/code-review/playbooks/review-playbook.e
 import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { organizationOf, ownScopeOf } from '../../db/reach.ts';
+import { organizationOf, ownScopeOf } from '../../db/caller-scope.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { addPlaybookRevision, changePlaybook, deletePlaybook, makePlaybook, readTemplates } from '../../domain/code-review/playbooks.ts';
 import { scopes, type Scope } from '../../workflows/contracts/access.ts';

@@ -2,7 +2,7 @@ import { transact, withAutocommit } from '../../db/transaction.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { meteredQueries } from '../../domain/knowledge/search/embed-query.ts';
 import type { EmbeddingDeps } from '../../domain/knowledge/items/embed-texts.ts';
-import { recordUse } from '../../domain/knowledge/search/note-use.ts';
+import { recordUse } from '../../domain/knowledge/search/record-use.ts';
 import { searchBases, type SearchDeps } from '../../domain/knowledge/search/search.ts';
 import type { SearchedBase } from '../../db/knowledge/search/search-bases.ts';
 import { refuseUnknownSources, searchableBase, searchableBases } from '../../domain/knowledge/bases/searchable-bases.ts';

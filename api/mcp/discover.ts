@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress/egress.ts';
 import { refusalOfUrl } from '../../ports/egress/url.ts';

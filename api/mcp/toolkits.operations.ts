@@ -3,7 +3,7 @@ import { listConnections, sharedPrincipal, type McpPrincipal } from '../../db/mc
 import { takeCode } from '../../domain/mcp/consents.ts';
 import { readMcpStatus } from '../../domain/mcp/consents.ts';
 import { startSync } from '../../domain/toolkits/syncs.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { assertActive, seeForChange } from '../../db/scope.ts';
 import type { McpToolkitConfig } from '../../db/toolkits/toolkit-config.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import type { NewClient } from '../../db/oauth/write-clients.ts';
-import { findRowScopeOfClient } from '../../db/oauth/client-home.ts';
+import { findRowScopeOfClient } from '../../db/oauth/client-row-scope.ts';
 import { faultOfRedirectUri } from '../../domain/oauth/redirect-uri.ts';
-import { refuseNarrowed, workspacesOf } from '../../db/reach.ts';
+import { refuseNarrowed, workspacesOf } from '../../db/caller-scope.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import { oauthScopes } from '../http/credentials/scopes.ts';

@@ -1,5 +1,5 @@
 import type Type from 'typebox';
-import { organizationOf, refuseRank } from '../../db/reach.ts';
+import { organizationOf, refuseRank } from '../../db/caller-scope.ts';
 import { cancelAll, leaveToWorkflow } from '../../domain/runs/end/bulk-cancel.ts';
 import type { Cancel } from '../../domain/runs/end/cancel-locked.ts';
 import { assertActive } from '../../db/scope.ts';

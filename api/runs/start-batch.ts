@@ -1,5 +1,5 @@
 import type Type from 'typebox';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
 import { startRuns, type StartedRun } from '../../domain/runs/start/start-run.ts';
 import { fail, Failure, type Violation } from '../../workflows/contracts/failure.ts';

@@ -93,7 +93,12 @@ export const sessions = area('Sessions', {
       const userId = ownerOf(ctx.caller);
       const ids = await endOtherSessions(ctx, { userId, exceptSessionId: ctx.caller.sessionId });
 
-      ctx.audit({ resourceType: 'user', resourceId: userId, ...rowScopeOf(ctx), changes: { revoked_count: { from: null, to: ids.length } } });
+      ctx.audit({
+        resourceType: 'user',
+        resourceId: userId,
+        ...rowScopeOf(ctx),
+        changes: { revoked_count: { from: null, to: ids.length } },
+      });
       return toSessionRevocationView(ids);
     },
   ),

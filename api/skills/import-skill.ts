@@ -1,4 +1,4 @@
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
 import { usableAttachment } from '../../domain/attachments/usable-attachment.ts';
 import type { ReadImport } from '../../domain/skills/import-skill.ts';
@@ -95,7 +95,8 @@ function toImport(bundle: SkillBundle, body: SkillImportBody, pointer: string): 
   if (instructions.length > maxLengths.instructions) throw tooLong(pointer, 'text behind the front matter', maxLengths.instructions);
   if (documents.length + files.length > maxLengths.documents)
     throw invalid(pointer, 'maxItems', `A skill can have at most ${maxLengths.documents} documents.`, { limit: maxLengths.documents });
-  if (documents.some(({ content }) => content.length > maxLengths.document)) throw tooLong(pointer, 'content of a document', maxLengths.document);
+  if (documents.some(({ content }) => content.length > maxLengths.document))
+    throw tooLong(pointer, 'content of a document', maxLengths.document);
 
   const referenceDocs = toStoredDocs(documents, { pointer: pointer === '/markdown' ? '/files' : pointer, field: 'path' });
   return { slug, text: { description, instructions, referenceDocs, frontMatter: bundle.rest }, warnings };

@@ -13,7 +13,7 @@ import { waitForChange } from './change-waiter.ts';
 import type { OpenStream, StreamConnection, StreamHost } from './connection.ts';
 import type { Held } from './held.ts';
 import { defaultHubLimits, type HubLimits } from './limits.ts';
-import { createConnectQueue, type ConnectQueue } from './openings.ts';
+import { createConnectQueue, type ConnectQueue } from './connect-queue.ts';
 import { createPageCache, type PageCache } from './page-cache.ts';
 import { RedisReader } from './redis-reader.ts';
 import { RunChannel, type Watcher } from './run-channel.ts';

@@ -1,5 +1,5 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
-import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
+import { isUnbounded, refuseRank, workspacesOf } from '../../db/caller-scope.ts';
 import { namesAimedAnew } from '../../domain/secrets/secret-aim.ts';
 import { sharedPlacesOf } from '../../db/secrets/secret-use.ts';
 import type { AimChange } from '../../domain/tools/secret-aims.ts';

@@ -1,5 +1,5 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { resolveNamedAgent } from '../../domain/tools/agent-ref.ts';
 import { creatableToolKinds } from '../../domain/tools/tool-config.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkBudgets } from '../../domain/billing/budget-check.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { transact } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { usableAttachment } from '../../domain/attachments/usable-attachment.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { openReadOnly, tenantOf } from '../../db/transaction.ts';
 import { requireToolkit } from '../../db/toolkits/toolkits.ts';
 import { sha256Of } from '../../domain/toolkits/hashes.ts';

@@ -5,7 +5,7 @@ import type { PageRequest } from '../page.ts';
 import { contains, preparedList } from '../page-query.ts';
 import type { ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { isUnbounded, organizationOf, workspacesAtFloor } from '../reach.ts';
+import { isUnbounded, organizationOf, workspacesAtFloor } from '../caller-scope.ts';
 import { visibleToSql, type Changing } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Secret } from './secret.entity.ts';

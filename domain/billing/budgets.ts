@@ -18,7 +18,7 @@ import { lockLedger } from '../../db/billing/ledger/ledger-lock.ts';
 import { rollWindows } from '../../db/billing/budgets/windows.ts';
 import { newId } from '../../db/ids.ts';
 import { removeOne, seeForChange, type Changing, type Scoped } from '../../db/scope.ts';
-import { findBudgetScope, type BudgetScope } from '../../db/billing/budgets/budget-home.ts';
+import { findBudgetScope, type BudgetScope } from '../../db/billing/budgets/budget-scope.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
 /** The fields of a budget beside its key. Amounts are decimals. */

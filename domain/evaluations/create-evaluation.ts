@@ -5,7 +5,7 @@ import { runsAsItems, type RunAsItem } from '../../db/evaluations/from-runs.ts';
 import { countLiveEvaluations, insertEvaluation } from '../../db/evaluations/insert-evaluation.ts';
 import { wakeEvaluation } from '../../db/evaluations/run-ended.ts';
 import { newId } from '../../db/ids.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import { refuseUnpriced } from '../runs/start/start-prices.ts';
 import { spendingRefusal } from '../billing/budget-check.ts';
 import { agentInactive, resolveStarts } from '../runs/start/start-target.ts';

@@ -12,7 +12,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../../db/ids.ts';
 import type { KeyRing } from '../../db/key-ring.ts';
 import { addMail } from '../../db/mail.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import type { Changing } from '../../db/scope.ts';
 import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 import {

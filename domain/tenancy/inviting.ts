@@ -11,7 +11,7 @@ import { lockCreator, creatorLost } from '../identity/people/creator.ts';
 import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
 import { lockJoining } from './joining.ts';
 import { allowsDomain, refuseDomain } from '../identity/people/email-domains.ts';
-import { workspacesOf } from '../../db/reach.ts';
+import { workspacesOf } from '../../db/caller-scope.ts';
 import type { Changing } from '../../db/scope.ts';
 import { setRevoked } from '../../db/tenancy/people/write-invitations.ts';
 import { maySetUnattended, rankAt, refuseHigherRank, refuseUnattended } from './rank-rules.ts';

@@ -1,7 +1,7 @@
 import { assertScopeActive } from '../../db/frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
-import { workspacesOf } from '../../db/reach.ts';
+import { workspacesOf } from '../../db/caller-scope.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { OrganizationRow } from '../../db/tenancy/organizations/organization-row.ts';

@@ -4,8 +4,8 @@ import { setMark } from '../../db/http/system-marks.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 import { renewDataKeys, rewrapDataKeys, encryptedTables, type Keks, type EncryptedTable } from '../../db/envelope.ts';
-import { reencryptSome, type Undecrypted } from '../../db/tenancy/keys/reseal.ts';
-import { openRenewal, transactionTime } from '../../db/tenancy/keys/reseal.ts';
+import { reencryptSome, type Undecrypted } from '../../db/tenancy/keys/reencrypt.ts';
+import { openRenewal, transactionTime } from '../../db/tenancy/keys/reencrypt.ts';
 
 /** Key of a renewal in `system_marks`: an interrupted renewal resumes, and creates no keys a second time. */
 export const renewalMark = 'keys_reencrypt';
@@ -53,7 +53,7 @@ export async function rotateKeys(db: Databases, keks: Keks, { reencrypt }: { rea
 }
 
 /** Repeats passes over all tables until one finds nothing more: a value encrypted under the old key before it retired may be committed afterwards. */
-async function reencryptAll(db: Databases, keks: Keks): Promise<Pick<Rotated, 'resealed' | 'unopened'>> {
+async function reencryptAll(db: Databases, keks: Keks): Promise<Pick<Rotated, 'reencrypted' | 'undecrypted'>> {
   let reencrypted = 0;
   for (;;) {
     let count = 0;

@@ -2,7 +2,7 @@ import { assertScopeActive } from '../../db/frozen.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
-import { isUnbounded, workspacesOf } from '../../db/reach.ts';
+import { isUnbounded, workspacesOf } from '../../db/caller-scope.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 import type { Standing } from '../../db/tenancy/people/user-changes.ts';

@@ -2,7 +2,7 @@ import { assertScopeActive } from '../../db/frozen.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
-import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
+import { isUnbounded, refuseRank, workspacesOf } from '../../db/caller-scope.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { refuseOutranked, refuseUnattended } from './rank-rules.ts';

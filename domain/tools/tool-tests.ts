@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '../../db/caller.ts';
 import { addOutbox } from '../../db/outbox.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import {
   claimToolTestRow,

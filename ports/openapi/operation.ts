@@ -110,9 +110,7 @@ function urlOf({ path, operation }: FoundOperation, parameters: readonly ReadPar
   const names = new Map(parameters.flatMap(({ sent }) => (sent.in === 'path' ? [[sent.name, sent.argument] as const] : [])));
   // The part after # is never sent; some documents use it to distinguish operations of one path.
   const parts = path.replace(/#.*$/s, '').split(/\{([^{}]*)\}/);
-  const url = parts
-    .map((part, position) => (position % 2 === 0 ? literal(part) : `{${names.get(part.toWellFormed()) ?? ''}}`))
-    .join('');
+  const url = parts.map((part, position) => (position % 2 === 0 ? literal(part) : `{${names.get(part.toWellFormed()) ?? ''}}`)).join('');
   if (/(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(url)) throw new Unusable(operation.pointer, 'pattern', 'the path has a segment . or ..');
   return url;
 }

@@ -156,8 +156,7 @@ function numberOf(field: Field, { text, position }: Part): number {
   if (named >= 0) return named + (field === month ? 1 : 0);
   if (!/^\d{1,4}$/.test(text)) throw new CronError(position, `${text === '' ? 'nothing' : text} is no ${field.name}`);
   const value = Number(text);
-  if (value < field.min || value > field.max)
-    throw new CronError(position, `the ${field.name} goes from ${field.min} to ${field.max}`);
+  if (value < field.min || value > field.max) throw new CronError(position, `the ${field.name} goes from ${field.min} to ${field.max}`);
   return value;
 }
 

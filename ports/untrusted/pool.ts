@@ -6,7 +6,7 @@ import { WorkChild, type Ended } from './child.ts';
 import type { Answer } from './messages.ts';
 import { Outgrown, type Subject, type WorkTenant } from './outgrown.ts';
 import { sorts, type Sort, type Sorts, type WorkLimits } from './sorts.ts';
-import { FairQueue } from './turns.ts';
+import { FairQueue } from './fair-queue.ts';
 import { WorkLimit, WorkProblem } from './work-errors.ts';
 
 type AnySorts = Readonly<Record<string, Sort<never, unknown>>>;

@@ -420,7 +420,12 @@ async function tokenChannel(stage: Stage, ground: Ground): Promise<{ channelId: 
     given: { kind: 'telegram', settings: '{}' },
   });
   const sealed = await sweep(stage.api.db, (em) =>
-    encrypt(em, stage.api.keys, channelBinding(ground.home.organizationId, channelId), Buffer.from(JSON.stringify({ webhook_secret: token }))),
+    encrypt(
+      em,
+      stage.api.keys,
+      channelBinding(ground.home.organizationId, channelId),
+      Buffer.from(JSON.stringify({ webhook_secret: token })),
+    ),
   );
   await stage.world.rows.query('update channels set secrets_enc = $1 where id = $2', [sealed, channelId]);
   return { channelId, token };

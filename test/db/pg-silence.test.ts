@@ -9,7 +9,7 @@ import { query } from '../../db/query.ts';
 import { openTransaction, openReadOnly, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { sweeperRows } from '../../db/streams/sweeper-rows.ts';
 import { change, row, rows } from '../../db/sql.ts';
-import { toFailure } from '../../db/faults.ts';
+import { toFailure } from '../../db/errors.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/temporal.ts';

@@ -9,7 +9,7 @@ import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { keyIdOf, decrypt, encrypt, encryptedTables, type Binding } from '../../db/envelope.ts';
 import { rotateKeys } from '../../domain/tenancy/rotate-keys.ts';
-import { encryptedColumns } from '../../db/sealed-columns.ts';
+import { encryptedColumns } from '../../db/encrypted-columns.ts';
 import { channelBinding, channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
@@ -164,7 +164,7 @@ test('after keys rotate every value opens with the new deployment key alone; not
   const rotated = await rotateKeys(database.db, ring, { reencrypt: false });
   const again = await rotateKeys(database.db, ring, { reencrypt: false });
 
-  expect(rotated).toEqual({ rewrapped: 2, renewed: 0, resealed: 0, unopened: [] });
+  expect(rotated).toEqual({ rewrapped: 2, renewed: 0, reencrypted: 0, undecrypted: [] });
   expect(again).toMatchObject({ rewrapped: 0 });
   const only = { ...ring, keks: [ring.keks[0]] as const };
   for (const each of sealed) expect(await openAt(each, only)).toBe('value');
@@ -177,7 +177,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, resealed: 9, unopened: [] });
+  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, reencrypted: 9, undecrypted: [] });
   const live = (await dataKeys()).filter((key) => !key.is_retired).map(({ id }) => id);
   expect(live).toHaveLength(2);
   for (const [at, each] of sealed.entries()) {
@@ -211,9 +211,9 @@ test('a renewal that was interrupted goes on without making keys again; the next
   const resumed = await rotateKeys(database.db, ring, { reencrypt: true });
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(first).toMatchObject({ renewed: 2, resealed: 9 });
-  expect(resumed).toMatchObject({ renewed: 0, resealed: 0 });
-  expect(next).toMatchObject({ renewed: 2, resealed: 9 });
+  expect(first).toMatchObject({ renewed: 2, reencrypted: 9 });
+  expect(resumed).toMatchObject({ renewed: 0, reencrypted: 0 });
+  expect(next).toMatchObject({ renewed: 2, reencrypted: 9 });
   expect(await openAt(secret ?? fail(), ring)).toBe('value');
 });
 
@@ -226,11 +226,11 @@ test('an envelope that does not open is named and left; the others are done, and
   const ring = newer(keys);
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
-  expect(rotated).toMatchObject({ resealed: 8, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(rotated).toMatchObject({ reencrypted: 8, undecrypted: [{ table: 'secrets', key: secret?.key }] });
   expect(await envelopeAt(secret ?? fail())).toEqual(bad);
 
   await inDatabase('update secrets set value_envelope = ?', [good]);
-  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 9, unopened: [] });
+  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ reencrypted: 9, undecrypted: [] });
 });
 
 test('an envelope that never opens again keeps no later renewal from making new keys', async () => {
@@ -244,7 +244,7 @@ test('an envelope that never opens again keeps no later renewal from making new 
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
   expect([first.renewed, next.renewed]).toEqual([2, 2]);
-  expect(next).toMatchObject({ resealed: 8, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(next).toMatchObject({ reencrypted: 8, undecrypted: [{ table: 'secrets', key: secret?.key }] });
 });
 
 test('a deployment key that is missing is named, and nothing is changed', async () => {

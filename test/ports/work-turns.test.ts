@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createPool, type WorkPool, type WorkPoolOptions } from '../../ports/untrusted/pool.ts';
-import { FairQueue } from '../../ports/untrusted/turns.ts';
+import { FairQueue } from '../../ports/untrusted/fair-queue.ts';
 import { sorts } from '../fakes/work-sorts.ts';
 
 const open: WorkPool<typeof sorts>[] = [];

@@ -39,7 +39,11 @@ test('the first bytes leave with the head', async () => {
   const run = await world.startRun();
   const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
   const first = new Promise<string>((resolve) => socket.once('data', (packet) => resolve(String(packet))));
-  const lines = [`GET /runs/${run.runId}/stream?after_seq=2 HTTP/1.1`, 'host: longhaul.test', `authorization: Bearer ${world.bearerOf(run)}`];
+  const lines = [
+    `GET /runs/${run.runId}/stream?after_seq=2 HTTP/1.1`,
+    'host: longhaul.test',
+    `authorization: Bearer ${world.bearerOf(run)}`,
+  ];
 
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);
 

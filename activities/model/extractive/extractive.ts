@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { ModelAborted } from '../faults/errors.ts';
+import { ModelAborted } from '../errors/model-error.ts';
 import { bestExcerpts, questionOf, stripMarkup, wholeIfShort, type Excerpt, type Source } from './excerpts.ts';
 import { readPassages } from '../../../workflows/contracts/knowledge/passages.ts';
 import { cleanText } from '../wire/plain-text.ts';

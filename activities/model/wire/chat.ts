@@ -1,11 +1,11 @@
 import { exactText, tagInexact, withoutTag } from '../../../workflows/contracts/tools/exact-json.ts';
-import { bareError, isReported, parsedJson, record, wordsIn, type ProviderMessage } from './provider-words.ts';
+import { bareError, isReported, parsedJson, record, wordsIn, type ProviderMessage } from './provider-message.ts';
 import { isNamed, unnamedCall } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const nothing = { data: null, state: 'open', fault: null } as const;
+const nothing = { data: null, state: 'open', error: null } as const;
 
 /**
  * Chat Completions as servers really speak it, made into the chunks that the SDK's schema accepts: liberal in what it reads, strict in what it returns.

@@ -1,11 +1,11 @@
 import { exactText, tagInexact } from '../../../workflows/contracts/tools/exact-json.ts';
-import { bareError, isReported, parsedJson, record, wordsIn } from './provider-words.ts';
+import { bareError, isReported, parsedJson, record, wordsIn } from './provider-message.ts';
 import { calledName } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const nothing = { data: null, state: 'open', fault: null } as const;
+const nothing = { data: null, state: 'open', error: null } as const;
 const unreported = 'the server ended its stream without a reason to stop';
 const inOneChunk = 'the server ignores `stream` and gave the answer in one piece';
 

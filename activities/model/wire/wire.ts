@@ -1,8 +1,8 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { tagInexact } from '../../../workflows/contracts/tools/exact-json.ts';
-import { wordsInText, type ProviderMessage } from './provider-words.ts';
-import type { ProviderError } from '../faults/signals.ts';
+import { wordsInText, type ProviderMessage } from './provider-message.ts';
+import type { ProviderError } from '../errors/signals.ts';
 import { ChatWire } from './chat.ts';
 import { MessagesWire, ResponsesWire } from './events.ts';
 

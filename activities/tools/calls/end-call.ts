@@ -7,7 +7,7 @@ import { settleRun } from '../../approvals/settle-run.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 
-export interface CallOutcome {
+export interface EndedCall {
   readonly call: CallState;
   /** The try that ends the call; null: it ends the call whatever try holds it. */
   readonly attempt: number | null;
@@ -18,16 +18,16 @@ export interface CallOutcome {
 export async function endAndSettle(
   deps: ActivityDeps,
   { runId }: RunToolInput,
-  judge: (tx: TenantTransaction) => Promise<CallOutcome | 'gated' | null>,
+  judge: (tx: TenantTransaction) => Promise<EndedCall | 'gated' | null>,
 ): Promise<RunToolResult> {
   const done = await transactAsRun(deps, runId, async (tx) => {
-    const outcome = await judge(tx);
-    if (outcome === null || outcome === 'gated') return { gated: outcome === 'gated', hasWaits: false };
-    const { call, attempt, end } = outcome;
-    const ended = await endCallBeside(tx, call, attempt, end);
+    const ended = await judge(tx);
+    if (ended === null || ended === 'gated') return { gated: ended === 'gated', hasWaits: false };
+    const { call, attempt, end } = ended;
+    const result = await endCallBeside(tx, call, attempt, end);
     // Without a try of its own, it uses a number above every try of the call, so that a try that still holds the call is fenced from now on.
-    if (ended !== null) await appendResult(tx, call, attempt ?? call.attempt + 1, ended.frame);
-    return { gated: false, hasWaits: ended !== null && (ended.hasWaits || call.runStatus === 'waiting') };
+    if (result !== null) await appendResult(tx, call, attempt ?? call.attempt + 1, result.frame);
+    return { gated: false, hasWaits: result !== null && (result.hasWaits || call.runStatus === 'waiting') };
   });
   if (done.hasWaits) await settleRun(deps, runId);
   return { gated: done.gated };

@@ -2,7 +2,7 @@ import { rankOf, type Role } from '../../../workflows/contracts/access.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import type { Caller } from '../../../db/caller.ts';
 import { refuseRestriction } from '../../../domain/identity/callers/caller.ts';
-import { refuseNarrowed } from '../../../db/reach.ts';
+import { refuseNarrowed } from '../../../db/caller-scope.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
 import { isMcpEndpoint, isRoleAccess, isSessionOnly, resourceScopes, oauthScopeOf, type Demand } from './scopes.ts';
 

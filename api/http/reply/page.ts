@@ -75,7 +75,7 @@ export function signCursor(position: readonly string[], keys: KeyList, binding: 
   return Buffer.concat([text, tagOf(text, key.secret)]).toString('base64url');
 }
 
-/** The position that `sealCursor` was given. */
+/** The position that `signCursor` was given. */
 export function verifyCursor(cursor: string, keys: KeyList, binding: Buffer): readonly string[] {
   const bytes = Buffer.from(cursor, 'base64url');
   // The decoder skips what is not of its alphabet; one spelling only.
@@ -85,7 +85,7 @@ export function verifyCursor(cursor: string, keys: KeyList, binding: Buffer): re
 
   const isGenuine = keys.some((key) => timingSafeEqual(tag, tagOf(text, key.secret)));
   if (!isGenuine) throw fail('cursor_invalid');
-  // Signed by us, so it has the shape that sealCursor wrote.
+  // Signed by us, so it has the shape that signCursor wrote.
   const { v, p, h } = JSON.parse(text.toString()) as Cursor;
   if (v !== cursorVersion || h !== binding.toString('base64url')) throw fail('cursor_invalid');
   return p;

@@ -61,7 +61,7 @@ export async function findFactor(tx: TenantTransaction, userId: string): Promise
     query
       .selectFrom('totp_factors')
       .select(({ eb, ref }) => [
-        'secretEnc as sealed',
+        'secretEnc as encrypted',
         eb('confirmedAt', 'is not', null).$castTo<boolean>().as('isConfirmed'),
         sql<boolean>`coalesce(${ref('expiresAt')} <= now(), false)`.as('isOver'),
       ])

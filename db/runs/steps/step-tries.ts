@@ -187,7 +187,7 @@ const failedTry = prepared((p: ParametersOf<ModelTry & { error: JsonText<StepErr
 /** Records why a try of a step failed. Returns false when a later try holds the step. */
 export async function writeFailedTry(
   tx: TenantTransaction,
-  { runId, step, attempt, error }: Pick<FailedTry, 'runId' | 'step' | 'attempt' | 'fault'>,
+  { runId, step, attempt, error }: Pick<FailedTry, 'runId' | 'step' | 'attempt' | 'error'>,
   retry: StepRetry,
 ): Promise<boolean> {
   return (await change(tx.em, failedTry({ runId, step, attempt, error: jsonText(error), retry: jsonText([retry]) }))) === 1;

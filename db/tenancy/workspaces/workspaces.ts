@@ -6,7 +6,7 @@ import { contains, preparedList } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { isUnbounded, organizationOf, workspacesOf } from '../../reach.ts';
+import { isUnbounded, organizationOf, workspacesOf } from '../../caller-scope.ts';
 import type { Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { Tables } from '../../table-types.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Databases } from '../../../db/databases.ts';
 import type { KeyRing } from '../../../db/key-ring.ts';
-import { createUseRecorder, type UseRecorder } from '../factors/marks.ts';
+import { createUseRecorder, type UseRecorder } from '../factors/use-recorder.ts';
 import { createOauthTokens, resourcesOf, type OauthTokens } from './oauth-tokens.ts';
 import { createPasswords, type PasswordHashing, type Passwords } from '../../../db/identity/factors/passwords.ts';
 import { createSessionTokens, type SessionTokens } from '../sessions/session-tokens.ts';

@@ -40,9 +40,9 @@ export function countChallengeTry(
 export async function spendCodeOfTry(
   tx: TenantTransaction,
   keys: KeyRing,
-  shown: ShownCode & Pick<CountedTry, 'sealedFactor'>,
+  shown: ShownCode & Pick<CountedTry, 'encryptedFactor'>,
 ): Promise<boolean> {
-  const encrypted = shown.method === 'recovery_code' ? null : shown.sealedFactor;
+  const encrypted = shown.method === 'recovery_code' ? null : shown.encryptedFactor;
   const factor = encrypted && { encrypted, secret: await decryptFactor(tx, keys, { ...shown.account, encrypted }) };
   return spendCode(tx, keys, { ...shown, factor });
 }
@@ -90,7 +90,7 @@ export async function freshenSession(
 async function spendCode(
   tx: TenantTransaction,
   keys: KeyRing,
-  { account, method, code, now, factor }: ShownCode & { readonly factor: Pick<StoredFactor, 'secret' | 'sealed'> | null },
+  { account, method, code, now, factor }: ShownCode & { readonly factor: Pick<StoredFactor, 'secret' | 'encrypted'> | null },
 ): Promise<boolean> {
   const { userId } = account;
   if (method !== 'recovery_code') {

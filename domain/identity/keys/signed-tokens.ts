@@ -40,7 +40,10 @@ export interface Expiring {
   readonly expiresAt: number;
 }
 
-export function createSignedTokens<TokenClaims extends Expiring>(maker: TokenMaker, form: TokenForm<TokenClaims>): SignedTokens<TokenClaims> {
+export function createSignedTokens<TokenClaims extends Expiring>(
+  maker: TokenMaker,
+  form: TokenForm<TokenClaims>,
+): SignedTokens<TokenClaims> {
   // Claims of tokens with a valid signature, by digest of the token. No decision is cached: the row is read every time.
   const remembered = new Map<string, TokenClaims>();
 

@@ -43,7 +43,10 @@ interface WantedUser {
 }
 
 /** Returns the password: the known one, or the given one when the user is new, already has it, or is to be reset. @throws UnknownSecretError */
-export async function ensureUser(tx: TenantTransaction, { email, fullName, rowScope, given, known, resets, at }: WantedUser): Promise<string> {
+export async function ensureUser(
+  tx: TenantTransaction,
+  { email, fullName, rowScope, given, known, resets, at }: WantedUser,
+): Promise<string> {
   const existing = await tx.em.findOne(User, { email, deletedAt: null });
 
   if (existing && known !== null) return known;
@@ -142,5 +145,13 @@ async function newKey(tx: TenantTransaction, ownerEmail: string, rowScope: { org
   const owner = await tx.em.findOneOrFail(User, { email: ownerEmail, deletedAt: null });
   const never = { expiresAt: null, lastUsedAt: null, rotatedAt: null, revokedAt: null };
 
-  return { id: newId(), ...rowScope, scope: 'workspace' as const, name: keyName, role: 'admin' as const, createdByUserId: owner.id, ...never };
+  return {
+    id: newId(),
+    ...rowScope,
+    scope: 'workspace' as const,
+    name: keyName,
+    role: 'admin' as const,
+    createdByUserId: owner.id,
+    ...never,
+  };
 }

@@ -25,7 +25,11 @@ export function subjectIdOf(kind: KnowledgeSubjectKind, id: string): string {
  * Checks the owners of a new base in its row scope: an agent or persona must lie in the same or a wider scope; a guest subject is always accepted; a user
  * subject must be the caller or, for an admin, a user with access to the scope. Throws 422 `reference` for others, 403 for a user that only an admin may name.
  */
-export async function refuseBaseOwners(ctx: Scoped, rowScope: RowScope, { ownerAgentId, ownerPersonaId, subject }: BaseOwners): Promise<void> {
+export async function refuseBaseOwners(
+  ctx: Scoped,
+  rowScope: RowScope,
+  { ownerAgentId, ownerPersonaId, subject }: BaseOwners,
+): Promise<void> {
   if (ownerAgentId !== null && !(await hasAgent(ctx, rowScope, ownerAgentId)))
     throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this scope or a wider one.', { kind: 'agent' });
   if (ownerPersonaId !== null && !(await hasPersona(ctx, rowScope, ownerPersonaId)))

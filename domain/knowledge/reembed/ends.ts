@@ -56,9 +56,7 @@ export async function verifySample(deps: EmbeddingDeps, runId: string, signal: A
     workspaceId: found.workspaceId ?? '',
     signal,
   });
-  const strange = found.chunks.filter(
-    ({ embedding }, at) => cosine(fromHalfvec(embedding), vectors[at] ?? new Float32Array()) < minCosine,
-  );
+  const strange = found.chunks.filter(({ embedding }, at) => cosine(fromHalfvec(embedding), vectors[at] ?? new Float32Array()) < minCosine);
   if (strange.length > 0)
     throw fail('state_conflict', {
       reason: 'sample_mismatch',

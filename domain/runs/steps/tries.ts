@@ -41,7 +41,7 @@ export interface EndedTry {
 export async function endFailedTry(
   tx: TenantTransaction,
   tried: EndedTry,
-  why: Pick<FailedTry, 'cause' | 'fault' | 'delayMs'>,
+  why: Pick<FailedTry, 'cause' | 'error' | 'delayMs'>,
 ): Promise<void> {
   const runs = await lockTried(tx, tried);
   await recordFailedTry(tx, { runId: runs.run.id, step: tried.step, attempt: tried.attempt, ...why });

@@ -52,7 +52,7 @@ export const sourceRules: readonly SourceRule[] = [
       'db/orm.ts': 'opens the pools',
       'db/streams/': 'stream heads, archive pages, re-check of open streams',
       'domain/streams/upkeep.ts': 'compaction of archives',
-      'domain/identity/factors/marks.ts': 'last-used marks',
+      'domain/identity/factors/use-recorder.ts': 'last-used marks',
       'domain/identity/factors/login-failure-retention.ts': sweeper,
       'domain/runs/end/run-retention.ts': sweeper,
       'domain/attachments/sweep.ts': sweeper,

@@ -24,7 +24,7 @@ export interface Tried {
 }
 
 /** Records what an impersonating operator was refused, in a separate transaction, because that of the request is rolled back. */
-export async function recordRefusal(deps: Deps, request: FastifyRequest, tried: Tried | null = null): Promise<void> {
+export async function recordAuditedRefusal(deps: Deps, request: FastifyRequest, tried: Tried | null = null): Promise<void> {
   const { caller, address } = stateOf(request);
   const operation = tried?.operation ?? stateOf(request).operation;
   if (!caller || !operation) return;

@@ -1,5 +1,5 @@
-import { ModelError } from './errors.ts';
-import { classOfStatus, classOfReported, isRetryableStatus } from './fault-class.ts';
+import { ModelError } from './model-error.ts';
+import { classOfStatus, classOfReported, isRetryableStatus } from './error-class.ts';
 import { redact, type Redaction } from '../wire/redact.ts';
 import type { TokenUsage } from '../usage/usage.ts';
 

@@ -12,7 +12,7 @@ import { transactAsRun } from '../../runs/as-run.ts';
 import type { ActivityAbort } from '../../support/abort.ts';
 import { fenced, givenUp, giveUp, isFenced, runCancelled, workerShutdown } from '../../support/failures.ts';
 import { retryDespiteCancellation, retryWhileUnavailable } from '../../support/retry-unavailable.ts';
-import { isWorthAnotherRun, ModelAborted, ModelError, reasonOf, retryCauseOf, type ModelErrorClass } from './errors.ts';
+import { isWorthAnotherRun, ModelAborted, ModelError, reasonOf, retryCauseOf, type ModelErrorClass } from './model-error.ts';
 import { callKeyOf, usageOf, type ModelTry } from '../model-try.ts';
 import type { ModelFinish } from '../step.ts';
 import { contextTooLongCode, maxPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
@@ -58,14 +58,14 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
     await record(
       deps,
       modelTry,
-      { cause: 'shutdown', stepError: stepErrorOf('service_unavailable', 'The worker is stopping.', 'shutdown'), delayMs: 0 },
+      { cause: 'shutdown', error: stepErrorOf('service_unavailable', 'The worker is stopping.', 'shutdown'), delayMs: 0 },
       spent,
     );
     return workerShutdown();
   }
   if (cause === 'unawaited') {
     const stepError = stepErrorOf(stoodStill, 'The worker stood still.', null);
-    await record(deps, modelTry, { cause: 'worker_lost', stepError, delayMs: 0 }, spent);
+    await record(deps, modelTry, { cause: 'worker_lost', error: stepError, delayMs: 0 }, spent);
     return givenUp();
   }
   if (error instanceof ModelError) return onModelError(deps, modelTry, error);
@@ -85,12 +85,12 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   const delayMs = isLastOfModel ? 0 : pauseMs((errors - 1) % triesPerModel, error.retryAfterMs);
   const retryable = isWorthAnotherRun(error);
   const stepError: StepError = { ...stepErrorOf(codeOf(error.class), error.message, reasonOf(error.class)), retryable };
-  const told = isShortened ? { ...stepError, code: contextTooLongCode } : stepError;
+  const shown = isShortened ? { ...stepError, code: contextTooLongCode } : stepError;
   logModelError(deps, modelTry, error);
   await record(
     deps,
     modelTry,
-    { cause: retryCauseOf(error.class), stepError: told, delayMs },
+    { cause: retryCauseOf(error.class), error: shown, delayMs },
     error.usage && usageOf(deps, modelTry, error.usage, null),
   );
 
@@ -140,7 +140,7 @@ async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unkno
   }
   const code: ErrorCode = error instanceof Failure ? error.code : 'internal_error';
   const stepError = stepErrorOf(code, 'The step was interrupted.', null);
-  await record(deps, modelTry, { cause: 'worker_lost', stepError, delayMs: 1_000 }, spent).catch((err: unknown) =>
+  await record(deps, modelTry, { cause: 'worker_lost', error: stepError, delayMs: 1_000 }, spent).catch((err: unknown) =>
     deps.log.warn({ err }, 'failed try not recorded'),
   );
   const ownErrors = modelTry.opened.retries.filter(isOwnError).length + 1;
@@ -153,7 +153,7 @@ function isOwnError({ cause, error_code: code }: StepRetry): boolean {
 
 interface Recorded {
   readonly cause: RetryCause;
-  readonly stepError: StepError;
+  readonly error: StepError;
   readonly delayMs: number;
 }
 

@@ -4,7 +4,7 @@ import type { Condition } from '../../condition.ts';
 import { assertScopeActive } from '../../frozen.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { refuseRank } from '../../reach.ts';
+import { refuseRank } from '../../caller-scope.ts';
 import type { Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import { workspacesSeenBy } from '../../tenancy/workspaces/workspaces.ts';

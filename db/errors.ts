@@ -98,8 +98,8 @@ function foreignKeyFailure(error: unknown, detail: string): Failure {
 
 /** True when the database does not answer, or not yet. A database that rejects our role has answered, so it does not count. */
 export function isUnavailable(error: unknown): boolean {
-  const error = error instanceof Failure ? error.cause : error;
-  return hasLostConnection(error) && !detailsOf(error).code.startsWith('28');
+  const cause = error instanceof Failure ? error.cause : error;
+  return hasLostConnection(cause) && !detailsOf(cause).code.startsWith('28');
 }
 
 function hasLostConnection(error: unknown): boolean {

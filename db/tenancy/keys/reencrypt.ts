@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { query } from '../../query.ts';
 import { change, rows, row } from '../../sql.ts';
 import { EnvelopeError, keyIdOf, decrypt, encrypt, type Keks, type EncryptedTable } from '../../envelope.ts';
-import { encryptedColumns, type EncryptedRow } from '../../sealed-columns.ts';
+import { encryptedColumns, type EncryptedRow } from '../../encrypted-columns.ts';
 
 /** A row whose envelope cannot be decrypted: it is left as it is. */
 export interface Undecrypted {

@@ -18,7 +18,7 @@ export interface ConnectQueue {
  * waits long: if the database does not respond, each query takes until its statement times out.
  */
 export function createConnectQueue(
-  { maxConnectsAtOnce, maxConnectMs, maxConnectSilentMs }: Pick<HubLimits, 'openingsAtOnce' | 'openingMs' | 'openingSilentMs'>,
+  { maxConnectsAtOnce, maxConnectMs, maxConnectSilentMs }: Pick<HubLimits, 'maxConnectsAtOnce' | 'maxConnectMs' | 'maxConnectSilentMs'>,
   draining: AbortSignal,
 ): ConnectQueue {
   const queue = new PQueue({ concurrency: maxConnectsAtOnce });

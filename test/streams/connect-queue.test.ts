@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createConnectQueue } from '../../api/streams/openings.ts';
+import { createConnectQueue } from '../../api/streams/connect-queue.ts';
 import { newId } from '../../db/ids.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { startSlowProxy, type SlowProxy } from '../support/slow-proxy.ts';

@@ -1,4 +1,4 @@
-import type { ModelErrorClass } from './errors.ts';
+import type { ModelErrorClass } from './model-error.ts';
 
 /** What an error says about itself besides its status. */
 export interface NamedError {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { query } from '../query.ts';
-import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
+import { isUnbounded, organizationOf, workspacesOf } from '../caller-scope.ts';
 import type { Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 

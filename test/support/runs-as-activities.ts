@@ -13,7 +13,7 @@ import { archivedFrames } from './scenario.ts';
 import type { TestTenant } from './tenant.ts';
 
 /** What activities do with runs, done in the test's own process: no worker, no model. */
-export interface RunsInPlace {
+export interface RunsAsActivities {
   /** One transaction as the run's activities have it. */
   asRun<R>(tenant: TestTenant, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R>;
   begin(tenant: TestTenant, runId: string): Promise<void>;
@@ -24,11 +24,11 @@ export interface RunsInPlace {
   faults(runId: string): Promise<string[]>;
 }
 
-export function runsInPlace(world: World): RunsInPlace {
+export function runsAsActivities(world: World): RunsAsActivities {
   const query = <T>(sql: string, params: readonly unknown[]) => sweep(world.api.db, (em) => rows<T>(em, sql, params));
   const texts = (runId: string) => archivedFrames(world.api, runId);
 
-  const place: RunsInPlace = {
+  const place: RunsAsActivities = {
     async asRun(tenant, runId, work) {
       const actor = { kind: 'agent_run' as const, id: runId, role: null, actingUserId: null, impersonationId: null };
       const at = workspaceTenant(tenant.organizationId, tenant.workspaceId);

@@ -56,7 +56,10 @@ function refusalOf(reason: string | null): string {
   return `This message could not be answered (${reason ?? 'unknown'}).`;
 }
 
-function replyOf(run: ReportedRun, { files: rule, link }: { readonly files: ChannelService['files']; readonly link: string }): ChannelReport {
+function replyOf(
+  run: ReportedRun,
+  { files: rule, link }: { readonly files: ChannelService['files']; readonly link: string },
+): ChannelReport {
   const { sent, tooLarge } = sortFiles(run.output?.attachments, rule);
   const names = (files: readonly AnswerFileName[]) => files.map(({ name }) => name).join(', ');
   const text = answerOf(run) ?? (sent.length === 0 ? null : `${sent.length === 1 ? 'A file' : 'Files'}: ${names(sent)}`);
