@@ -28,7 +28,7 @@ export function readPriceFile(path: string): PriceFileRow[] {
 }
 
 /**
- * The records of a JSON or CSV file, by the name of the file. A number that a double would change is a mark (`tagInexact`).
+ * The records of a JSON or CSV file, by the name of the file. A number that a double would change is a tag (`tagInexact`).
  * @throws SetupError if it can't be read or has none.
  */
 export function recordsOf(path: string): readonly unknown[] {

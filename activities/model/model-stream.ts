@@ -73,7 +73,7 @@ export class ModelStream {
         this.#startCall(part.id, part.toolName, events);
         return true;
       case 'tool-input-delta':
-        this.#argumentsPiece(part, events);
+        this.#argumentsChunk(part, events);
         return true;
       case 'tool-call':
         this.#call(part, events);
@@ -155,7 +155,7 @@ export class ModelStream {
     return call;
   }
 
-  #argumentsPiece(part: PartOf<'tool-input-delta'>, events: ModelEvent[]): void {
+  #argumentsChunk(part: PartOf<'tool-input-delta'>, events: ModelEvent[]): void {
     const call = this.#calls.get(part.id);
     this.#generated(part.delta, true);
     const delta = call?.cleaner.push(part.delta) ?? '';

@@ -9,7 +9,7 @@ export function createDelayedStartActivities(deps: ActivityDeps): DelayedStartAc
     async admitRun({ runId }) {
       const admission = await transactAsSystem(deps, (tx) => startDelayed(tx, runId));
       if (!admission.isDone) return { done: false, dueInMs: admission.dueInMs };
-      deps.log.info({ run_id: runId }, 'delayed run admitted');
+      deps.log.info({ run_id: runId }, 'delayed run started');
       return { done: true, dueInMs: 0 };
     },
   };

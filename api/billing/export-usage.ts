@@ -79,7 +79,7 @@ export interface UsageExport {
 /**
  * Sends ledger rows, oldest first, up to the one that was newest at the start: pages by key, each a statement of its own, the next when the reader has
  * taken the last. The first is read before anything is said, so that a fault there is an answer; one later breaks the connection, and so does a reader
- * that stands still.
+ * that stalls.
  */
 export async function sendExport(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },

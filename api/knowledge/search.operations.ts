@@ -84,6 +84,6 @@ async function searched(
   });
   // The request does not wait for it, and the answer is valid without it.
   const read: SearchDeps['read'] = (work) => withAutocommit(deps.db, alone, work);
-  void recordUse(read, result.hits, deps.now()).catch((err: unknown) => deps.log.warn({ err }, 'use of items was not noted'));
+  void recordUse(read, result.hits, deps.now()).catch((err: unknown) => deps.log.warn({ err }, 'use of items was not recorded'));
   return toSearchView(result, request);
 }

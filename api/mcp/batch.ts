@@ -23,7 +23,7 @@ const version = '2025-03-26';
 
 /**
  * Answers the messages of one body (MCP 2025-03-26, Streamable HTTP; JSON-RPC 2.0 §6) as if each had come alone: the rate limits count each, and the credential
- * is checked again before each request but the first. Requests are executed in order, and none begins after the client has disconnected. Throws RpcFault 400
+ * is checked again before each request but the first. Requests are executed in order, and none begins after the client has disconnected. Throws RpcError 400
  * for a batch that is empty, too long or of another revision, and what a single message throws for its MCP session, limits and scopes; in these cases no
  * request has been executed.
  */

@@ -21,7 +21,7 @@ type Headers = Readonly<IncomingHttpHeaders>;
 const nameFields: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
 
 /**
- * Returns the era whose rules apply to a message: `stateless` if its `_meta` names a revision or its header a stateless one, else `session`. Throws RpcFault
+ * Returns the era whose rules apply to a message: `stateless` if its `_meta` names a revision or its header a stateless one, else `session`. Throws RpcError
  * 400 for a version that is not served, for an incomplete `_meta`, and where header and body disagree.
  */
 export function eraOf(message: RpcMessage, headers: Headers): Era {

@@ -27,7 +27,7 @@ export const rpcCodes = {
 
 /** A protocol error: the message is wrong, not the arguments of its tool. */
 export class RpcError extends Error {
-  override readonly name = 'RpcFault';
+  override readonly name = 'RpcError';
   readonly code: number;
   /** HTTP status of the reply. */
   readonly status: number;
@@ -42,12 +42,12 @@ export class RpcError extends Error {
 }
 
 const maxDepth = 64;
-/** More marks than a refusal lists. */
+/** More tags than a refusal lists. */
 const maxTags = 60;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses the body of a POST: one message, or a batch. Throws RpcFault 400 for invalid JSON and for deep nesting. Marks the numbers that a double would change,
+ * Parses the body of a POST: one message, or a batch. Throws RpcError 400 for invalid JSON and for deep nesting. Tags the numbers that a double would change,
  * see `refuseTags`.
  */
 export function readJson(body: unknown): { readonly value: unknown; readonly hasTags: boolean } {
@@ -55,9 +55,9 @@ export function readJson(body: unknown): { readonly value: unknown; readonly has
   let hasTags = false;
   try {
     const text = strictUtf8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
-    const marked = tagInexact(text, 'all', maxTags);
-    hasTags = marked !== text;
-    value = JSON.parse(marked);
+    const tagged = tagInexact(text, 'all', maxTags);
+    hasTags = tagged !== text;
+    value = JSON.parse(tagged);
   } catch {
     throw new RpcError(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
   }
@@ -65,7 +65,7 @@ export function readJson(body: unknown): { readonly value: unknown; readonly has
   return { value, hasTags };
 }
 
-/** Parses a value as one message. Throws RpcFault 400 if it is not one. */
+/** Parses a value as one message. Throws RpcError 400 if it is not one. */
 export function messageOf(value: unknown): RpcMessage {
   if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalidMessage('The body is not a JSON-RPC 2.0 message.');
 
@@ -109,7 +109,7 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Throws RpcFault 400 for a mark outside the arguments of a tool; the parser of the arguments reports those inside. */
+/** Throws RpcError 400 for a tag outside the arguments of a tool; the parser of the arguments reports those inside. */
 export function refuseTags(value: unknown): void {
   const isAllowed = Array.isArray(value) ? /^\/\d+\/params\/arguments/ : /^\/params\/arguments/;
   const pointer = findForbiddenText(value).numbers.find((found) => !isAllowed.test(found));
@@ -121,7 +121,7 @@ function isWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((child) => isWithin(child, depth - 1));
 }
 
-/** Returns the RpcFault 400 for a body that is not a JSON-RPC 2.0 message or batch (MCP, Streamable HTTP: sending messages). */
+/** Returns the RpcError 400 for a body that is not a JSON-RPC 2.0 message or batch (MCP, Streamable HTTP: sending messages). */
 export function invalidMessage(message: string): RpcError {
   return new RpcError(rpcCodes.invalidRequest, message, { status: 400 });
 }

@@ -20,7 +20,7 @@ const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
   stateless: { ...common, 'server/discover': discover },
 };
 
-/** Returns the work behind a request. Throws RpcFault for a method that is not served, and for invalid parameters. */
+/** Returns the work behind a request. Throws RpcError for a method that is not served, and for invalid parameters. */
 export function answerOf(exchange: Exchange, request: RpcRequest): Awaited {
   const { era } = exchange;
   const method = Object.hasOwn(methods[era], request.method) ? methods[era][request.method] : undefined;

@@ -15,7 +15,7 @@ export function sessionIdOf(headers: Readonly<IncomingHttpHeaders>): string | nu
   return typeof id === 'string' && id !== '' ? id : null;
 }
 
-/** Renews the request's MCP session. Throws RpcFault 400 without one, 404 if it has ended or is another principal's, so that the client begins anew. */
+/** Renews the request's MCP session. Throws RpcError 400 without one, 404 if it has ended or is another principal's, so that the client begins anew. */
 export async function demandSession(ctx: RawCtx, { request }: Http): Promise<void> {
   const id = sessionIdOf(request.headers);
   if (id === null) throw new RpcError(rpcCodes.refused, 'Mcp-Session-Id is missing. Send initialize first.', { status: 400 });

@@ -11,7 +11,7 @@ import type { Awaited } from './waiting-answer.ts';
 const reportedHeaders = ['etag', 'location', 'retry-after', 'idempotency-replayed'];
 
 /**
- * Returns the work behind `tools/call`: the operation's reply as text and as structured content, or its failure as `isError` with the envelope. Throws RpcFault
+ * Returns the work behind `tools/call`: the operation's reply as text and as structured content, or its failure as `isError` with the envelope. Throws RpcError
  * for an unknown tool and for arguments that are not an object.
  */
 export function toolCall(exchange: Exchange, request: RpcRequest): Awaited {

@@ -115,5 +115,5 @@ export async function settlePart(
 export async function releasePart(tx: TenantTransaction, part: PartRow, isUncertain: boolean): Promise<void> {
   const { isPlain, externalId, failures } = part;
   const state = isUncertain ? ('sending' as const) : ('pending' as const);
-  await storePart(tx, part, { state, isPlain, externalId, failures, lastError: 'the process stood still', delayMs: 0 });
+  await storePart(tx, part, { state, isPlain, externalId, failures, lastError: 'the process was frozen', delayMs: 0 });
 }

@@ -18,7 +18,7 @@ export function noInvitation() {
 
 /**
  * Checks whether an invitation may be accepted with this token and address. Throws, in this order: 410 when it is not open, 410 `inviter_rank`, 410
- * `email_domain` for an address that the organization no longer admits, 423 in a frozen workspace or organization, 409 `already_member` or `belongs_elsewhere`.
+ * `email_domain` for an address that the organization no longer allows, 423 in a frozen workspace or organization, 409 `already_member` or `belongs_elsewhere`.
  */
 export function judgeInvitation(invitation: InvitationAnswer, email: string): void {
   if (!invitation.isOpen) throw noInvitation();

@@ -9,7 +9,7 @@ import { findOrganizationForChange } from '../../db/tenancy/organizations/organi
 import { writeOrganization, type OrganizationFields } from '../../db/tenancy/organizations/write-organization.ts';
 
 interface LockOptions {
-  /** True for changes that a suspended or deleting organization still admits. */
+  /** True for changes that a suspended or deleting organization still allows. */
   readonly openWhenSuspended?: boolean;
   /** A further rule about who may change it, checked before If-Match and state. */
   readonly refuse?: () => void;

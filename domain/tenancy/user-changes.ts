@@ -29,7 +29,7 @@ interface LockOptions {
   readonly allowsOneself?: boolean;
   /** Whether an owner or operator may be lost by the change: then the organization is locked first, as for a transfer of ownership, or all operators. */
   readonly mayLoseOwner?: boolean;
-  /** True for changes that a frozen organization or workspace still admits. */
+  /** True for changes that a frozen organization or workspace still allows. */
   readonly openWhenSuspended?: boolean;
   /** The change affects neither rank, state nor sign-in: a key may make it for any user within its rank. */
   readonly isHarmless?: boolean;

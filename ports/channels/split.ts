@@ -67,7 +67,7 @@ function partsOf(block: Block, fit: PartLimit): string[] {
   return block.isFenced ? fencedParts(block.text, fit) : cutToFit(block.text, fit);
 }
 
-/** Puts each piece between its own fences. */
+/** Puts each part between its own fences. */
 function fencedParts(text: string, fit: PartLimit): string[] {
   const lines = text.split('\n');
   const head = lines[0] ?? '```';

@@ -44,7 +44,7 @@ const headersTimeoutMs = 15 * 60_000;
 
 /**
  * Returns the `fetch` of the MCP client, through the egress guard: no redirect, no cookie, bounded bodies, event streams as they arrive, with tags
- * (`markInexact`) for the numbers that the client would change. Headers of the author never replace those of the protocol.
+ * (`tagInexact`) for the numbers that the client would change. Headers of the author never replace those of the protocol.
  */
 export function createMcpFetch({ egress, policy, headers: authorHeaders, wire: currentWire, over }: McpFetchOptions): FetchLike {
   return async (input, init = {}) => {

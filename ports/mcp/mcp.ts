@@ -44,7 +44,7 @@ export interface McpSession extends McpServerFacts {
   /** Returns every tool that the server offers, bypassing any cache; a tool that can't be used is replaced by one that holds the reason (`unreadableOf`). */
   listTools(patience: McpPatience): Promise<Tool[]>;
   /**
-   * `tool` is the pinned descriptor: its parameters that mirror into headers are sent there. The result holds tags (`markInexact`) for numbers that a double
+   * `tool` is the pinned descriptor: its parameters that mirror into headers are sent there. The result holds tags (`tagInexact`) for numbers that a double
    * would change.
    */
   callTool(call: McpCall, patience: McpPatience): Promise<CallToolResult>;

@@ -19,7 +19,7 @@ const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 export function createNumberMarker(isStream: boolean): NumberMarker {
   let waiting: Buffer[] = [];
 
-  const marked = (bytes: Buffer): Buffer => {
+  const tagged = (bytes: Buffer): Buffer => {
     const text = bytes.toString('latin1');
     const exact = isStream ? text.replaceAll(jsonLine, (line) => tagInexact(line, 'all')) : tagInexact(text, 'all');
     return exact === text ? bytes : Buffer.from(exact, 'latin1');
@@ -33,12 +33,12 @@ export function createNumberMarker(isStream: boolean): NumberMarker {
       }
       const lines = Buffer.concat([...waiting, part.subarray(0, end)]);
       waiting = [part.subarray(end)];
-      return marked(lines);
+      return tagged(lines);
     },
     end() {
       const rest = Buffer.concat(waiting);
       waiting = [];
-      return marked(rest);
+      return tagged(rest);
     },
   };
 }

@@ -98,9 +98,9 @@ function versionOf({ openapi }: Json): string {
 function parse(text: string): unknown {
   if (text.trimStart().startsWith('{')) {
     try {
-      const marked = tagInexact(text, 'large');
-      const value: unknown = JSON.parse(marked);
-      return marked === text ? value : untagSchemas(value);
+      const tagged = tagInexact(text, 'large');
+      const value: unknown = JSON.parse(tagged);
+      return tagged === text ? value : untagSchemas(value);
     } catch {
       // A flow mapping of YAML begins like this, too.
     }

@@ -94,7 +94,7 @@ class Inbox {
     child.on('message', (message: ChildMessage) => this.#take(message));
     child.once('error', (error) => this.fail(new ParseFailure('parser_crashed', error.message)));
     child.once('exit', (code, signal) => this.fail(deathOf(code, signal)));
-    this.#timer = setInterval(() => this.#look(), pollMs);
+    this.#timer = setInterval(() => this.#poll(), pollMs);
   }
 
   next(): Promise<ChildMessage> {
@@ -122,7 +122,7 @@ class Inbox {
     this.#waiting = null;
   }
 
-  #look(): void {
+  #poll(): void {
     const now = performance.now();
     if (this.#waiting) this.#workedMs += Math.min(now - this.#lookedAt, maxPerPollMs);
     this.#lookedAt = now;

@@ -107,7 +107,7 @@ matrixTest('a worker killed while it reads the diff reads it again', async () =>
 });
 
 matrixTest(
-  'a worker that stands still in the middle of a review, and goes on when another try has its place, changes nothing',
+  'a worker that is frozen in the middle of a review, and goes on when another try has its place, changes nothing',
   async () => {
     const number = openFaulty();
     const own = world.answers.pass;

@@ -14,7 +14,7 @@ const allowed: Readonly<Record<string, string>> = {
   'activities/delivery/post-message.ts': 'a date of HTTP becomes a pause',
   'activities/maintenance/anchor.ts': 'a line of a file outside the database',
   'activities/model/errors/signals.ts': 'a date of HTTP becomes a pause',
-  'activities/support/process-freeze.ts': 'whether this process stood still',
+  'activities/support/process-freeze.ts': 'whether this process was frozen',
   'activities/tools/http/access-tokens.ts': 'the lifetime of a token in memory, which goes on while the machine sleeps',
   'api/streams/notice.ts': 'a notice of the connection, kept nowhere',
 };

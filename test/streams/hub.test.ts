@@ -192,7 +192,7 @@ test('a process that stops tells every stream to come back and refuses new ones'
   await other.close();
 });
 
-test('for how long the process has stood still itself, no reader has stalled', async () => {
+test('for how long the process was frozen itself, no reader has stalled', async () => {
   const other = await openStreamWorld({ limits: { stallMs: 10_000, unsentBytes: 64 * 1024 } });
   const run = await other.startRun();
   const client = await openSse(other.url, run.runId, { bearer: other.bearerOf(run) });

@@ -134,7 +134,7 @@ class StepCalls {
     );
   }
 
-  /** Counts a piece of work until it ends; the first error cancels the others. */
+  /** Counts a job until it ends; the first error cancels the others. */
   #spawn(work: Promise<void>): void {
     this.#pending++;
     work

@@ -64,7 +64,7 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
     return workerShutdown();
   }
   if (cause === 'unawaited') {
-    const stepError = stepErrorOf(stoodStill, 'The worker stood still.', null);
+    const stepError = stepErrorOf(stoodStill, 'The worker was frozen.', null);
     await record(deps, modelTry, { cause: 'worker_lost', error: stepError, delayMs: 0 }, spent);
     return givenUp();
   }

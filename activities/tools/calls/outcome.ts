@@ -95,10 +95,10 @@ export function failed(code: ToolResultCode, message: string, retryable: boolean
  */
 export function jsonOutcome(text: string, pointer = ''): ToolOutcome {
   try {
-    const marked = tagInexact(text, 'all');
-    const whole: unknown = JSON.parse(marked);
+    const tagged = tagInexact(text, 'all');
+    const whole: unknown = JSON.parse(tagged);
     const value = pointer === '' ? whole : (valueAt(whole, pointer) ?? null);
-    return marked === text ? { status: 'succeeded', type: 'json', value } : exactOutcome(value);
+    return tagged === text ? { status: 'succeeded', type: 'json', value } : exactOutcome(value);
   } catch {
     return { status: 'succeeded', type: 'text', text };
   }

@@ -80,9 +80,9 @@ export function parseJson(bytes: Buffer, exact: InexactNumbers): unknown {
   if (text.trim() === '') return undefined;
   if (depthOf(text) > jsonDepth) throw invalid('', 'max_depth', 'The body is nested too deeply.', { limit: jsonDepth });
 
-  const marked = tagInexact(text, exact, maxTags);
-  const value = parseText(marked);
-  if (marked !== text || needsWalk.test(text)) refuseForbidden(value);
+  const tagged = tagInexact(text, exact, maxTags);
+  const value = parseText(tagged);
+  if (tagged !== text || needsWalk.test(text)) refuseForbidden(value);
   return value;
 }
 

@@ -25,7 +25,7 @@ export function isForbiddenText(text: string): boolean {
 }
 
 /**
- * Walks a value of `JSON.parse`, whose depth the caller has bounded, and whose numbers it has marked (`tagInexact`). A key that is at fault is reported at its object, and what lies too far
+ * Walks a value of `JSON.parse`, whose depth the caller has bounded, and whose numbers it has tagged (`tagInexact`). A key that is at fault is reported at its object, and what lies too far
  * in at the last parent with a short pointer: an answer must not grow by the number of faults times the length of a key.
  */
 export function findForbiddenText(value: unknown): ForbiddenText {

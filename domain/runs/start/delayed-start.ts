@@ -17,11 +17,11 @@ import { activateNext } from './conversations.ts';
 /** How long a due run waits before it tries a full queue again. */
 const fullLineMs = 30_000;
 
-/** The outcome of admitting a delayed run. */
+/** The outcome of starting a delayed run. */
 export type Admission = { readonly isDone: true } | { readonly isDone: false; readonly dueInMs: number };
 
 /**
- * Admits a delayed run once it is due: it becomes active, or is queued as its `on_busy` says; with `reject` it ends when the conversation is busy. A run that
+ * Starts a delayed run once it is due: it becomes active, or is queued as its `on_busy` says; with `reject` it ends when the conversation is busy. A run that
  * is no longer delayed is left as it is. While the queue is full the run stays delayed.
  */
 export async function startDelayed(tx: TenantTransaction, runId: string): Promise<Admission> {

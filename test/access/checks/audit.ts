@@ -93,6 +93,6 @@ export function authorizedActor(operation: RegisteredOperation): ActorSpec {
   const fitting = preferred
     .flatMap((name) => actorSpecs.filter((spec) => spec.name === name))
     .find((spec) => expectedOf(operation, spec).status < 300);
-  if (!fitting) throw new Error(`nobody is admitted to ${operation.operationId}`);
+  if (!fitting) throw new Error(`nobody is authorized for ${operation.operationId}`);
   return fitting;
 }

@@ -11,7 +11,7 @@ const minNormal = 2 ** -1022;
 const doubleDigits = 17;
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const tagStart = '\u0000number:';
-/** A mark as JSON writes it: a whole value, neither the end of a longer text nor a name. */
+/** A tag as JSON writes it: a whole value, neither the end of a longer text nor a name. */
 const tagInText = /(?<!\\)"\\u0000number:(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?!:)/g;
 
 /**
@@ -31,8 +31,8 @@ export function findInexact(text: string, which: InexactNumbers): string | null 
 }
 
 /**
- * Returns the JSON text with a mark, which is a string, in place of each inexact number, or the text itself when there is none. Parsers, pointers and walks
- * take a mark like any other value; `exactText` restores the number. A mark begins with U+0000, which users' texts can't hold. Numbers after the first `most`
+ * Returns the JSON text with a tag, which is a string, in place of each inexact number, or the text itself when there is none. Parsers, pointers and walks
+ * take a tag like any other value; `exactText` restores the number. A tag begins with U+0000, which users' texts can't hold. Numbers after the first `maxTags`
  * are left as they are.
  */
 export function tagInexact(text: string, which: InexactNumbers, maxTags = Infinity): string {
@@ -48,23 +48,23 @@ export function tagInexact(text: string, which: InexactNumbers, maxTags = Infini
   return from === 0 ? text : tagged + text.slice(from);
 }
 
-/** Whether a string is the mark of a number. */
+/** Whether a string is the tag of a number. */
 export function isTag(value: string): boolean {
   return value.startsWith(tagStart);
 }
 
-/** Returns the number of a mark as it is written; any other string unchanged. */
+/** Returns the number of a tag as it is written; any other string unchanged. */
 export function withoutTag(value: string): string {
   return isTag(value) ? value.slice(tagStart.length) : value;
 }
 
-/** Returns a value as JSON, with the numbers in place of their marks. */
+/** Returns a value as JSON, with the numbers in place of their tags. */
 export function exactText(value: unknown): string {
   const text = JSON.stringify(value);
   return text.includes('"\\u0000number:') ? text.replaceAll(tagInText, '$1') : text;
 }
 
-/** Returns a value with the nearest doubles in place of its marks, for callers that only measure it. */
+/** Returns a value with the nearest doubles in place of its tags, for callers that only measure it. */
 export function rounded(value: unknown): unknown {
   if (typeof value === 'string') return isTag(value) ? Number(withoutTag(value)) : value;
   if (Array.isArray(value)) return value.map(rounded);
@@ -76,7 +76,7 @@ export function rounded(value: unknown): unknown {
 const boundKeywords: ReadonlySet<string> = new Set(['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']);
 
 /**
- * Removes the marks from a document with foreign schemas, in place, because a copy would multiply what YAML aliases share. A bound becomes the nearest double,
+ * Removes the tags from a document with foreign schemas, in place, because a copy would multiply what YAML aliases share. A bound becomes the nearest double,
  * or is deleted when it is beyond all doubles; any other such number (a choice, a default, an example) becomes its text, so that it is never taken for its
  * neighbour.
  */
@@ -101,7 +101,7 @@ function setUntagged(node: object, key: string, tag: string): void {
   else Reflect.deleteProperty(node, key);
 }
 
-/** Returns the mark of an inexact number as it is written, or null for any other text. */
+/** Returns the tag of an inexact number as it is written, or null for any other text. */
 export function tagOf(literal: string, which: InexactNumbers): string | null {
   return numberForm.test(literal) && isInexact(literal, which) ? tagStart + literal : null;
 }

@@ -15,7 +15,7 @@ export interface SampleText {
 /** One request of an operation as every language writes it. */
 export interface SampleRequest {
   readonly method: string;
-  /** Address in pieces: literal text, and variables of the environment. */
+  /** Address in parts: literal text, and variables of the environment. */
   readonly url: readonly SampleText[];
   readonly headers: readonly (readonly [string, SampleText])[];
   readonly body: SampleBody | null;
