@@ -32,10 +32,10 @@ export async function tokenOf(
   return tokenEnc === null ? null : (await decrypt(tx.em, deps.keys, channelMessageBinding(organizationId, id), tokenEnc)).toString();
 }
 
-const callLimitMs = 15_000;
+const maxCallMs = 15_000;
 /** Time limit of a try that carries files; less than the timeout of its activity. */
-export const fileLimitMs = 30_000;
+export const maxFileMs = 30_000;
 
-export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy, maxMs = callLimitMs): ServiceDeps {
+export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy, maxMs = maxCallMs): ServiceDeps {
   return { egress, urls: env.channelUrls, policy, signal: deadlineIn(maxMs) };
 }

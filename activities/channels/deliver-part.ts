@@ -9,7 +9,7 @@ import type { ChannelPartInput, ChannelPartStep } from '../../workflows/contract
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { wasFrozenSince } from '../support/process-freeze.ts';
-import { fileLimitMs, readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
+import { maxFileMs, readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
 import { partFiles, type PartFiles } from './part-files.ts';
 
 /** Makes the next try of a part, if it is due. */
@@ -95,7 +95,7 @@ async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { par
   const { file } = outgoing;
   const sendNow = () => {
     const { files } = service;
-    const known = serviceDeps(deps, policy, file === null && outgoing.files.length === 0 ? undefined : fileLimitMs);
+    const known = serviceDeps(deps, policy, file === null && outgoing.files.length === 0 ? undefined : maxFileMs);
     if (file === null || files.kind !== 'upload') return service.send(known, channel, outgoing);
     return files.upload(known, channel, { ...outgoing, file });
   };

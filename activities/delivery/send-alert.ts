@@ -12,7 +12,7 @@ import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { alertLetter, slackMessage, webhookBody } from './alert-texts.ts';
 import { toHtml, toText } from './letter.ts';
-import { failed, postMessage, refused, tryLimitMs } from './post-message.ts';
+import { failed, postMessage, refused, maxTryMs } from './post-message.ts';
 
 export type SendAlertDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'egress' | 'env'>;
 
@@ -74,8 +74,8 @@ async function mailAlert(
   const letter = alertLetter(report);
   const late = Promise.withResolvers<TryOutcome>();
   const limit = new AbortController();
-  const stop = afterMs(tryLimitMs, () => {
-    late.resolve(failed(`no answer within ${tryLimitMs / 1_000} seconds`));
+  const stop = afterMs(maxTryMs, () => {
+    late.resolve(failed(`no answer within ${maxTryMs / 1_000} seconds`));
     limit.abort();
   });
   const sending = mail.mailer

@@ -2,7 +2,7 @@ import type { Attributes } from '@opentelemetry/api';
 import { askAgain, requireApproval } from '../../domain/runs/calls/require-approval.ts';
 import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
-import { stoodStill } from '../../db/runs/steps/retries.ts';
+import { workerFrozen } from '../../db/runs/steps/retries.ts';
 import { claimCall, recordRetry } from '../../domain/runs/calls/tool-calls.ts';
 import { isAimedAsNow } from '../../domain/secrets/secret-aim.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
@@ -84,13 +84,13 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
       if (abort.cause() === 'shutdown')
         await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'shutdown', code: null }));
       if (abort.cause() === 'unawaited')
-        await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'worker_lost', code: stoodStill }));
+        await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'worker_lost', code: workerFrozen }));
       throw error;
     });
     const settle = await settlementOf(deps, call, outcome, signal);
     return await retryWhileUnavailable(() => record(deps, claimed, { outcome, settle })).catch(async (error: unknown) => {
       if (isFenced(error))
-        await retryDespiteCancellation(() => transactAsRun(deps, input.runId, (tx) => recordAlive(tx, { ...placeOf(call), attempt })));
+        await retryDespiteCancellation(() => transactAsRun(deps, input.runId, (tx) => recordAlive(tx, { ...takenTryOf(call), attempt })));
       throw error;
     });
   } finally {
@@ -99,7 +99,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
   }
 }
 
-function placeOf({ runId, step, id: toolCallId }: CallState) {
+function takenTryOf({ runId, step, id: toolCallId }: CallState) {
   return { runId, step, toolCallId };
 }
 

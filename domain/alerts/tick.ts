@@ -11,7 +11,7 @@ import {
   type TickState,
 } from '../../db/alerts/tick.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { groupsOf, placeOf, readingOf, sampleOf, type Group } from './judge.ts';
+import { groupsOf, alertScopeOf, readingOf, sampleOf, type Group } from './judge.ts';
 import { newGroup, reduce, type Emission, type GroupState } from './reducer.ts';
 
 /** The rules of an organization and their measurements at a tick. */
@@ -111,7 +111,7 @@ function judgeGroup(rule: TickRule, group: Group, { before, at }: { readonly bef
     times: rule,
     isMuted: before?.isMuted ?? false,
   });
-  const { workspaceId } = placeOf(rule, group.fingerprint);
+  const { workspaceId } = alertScopeOf(rule, group.fingerprint);
   const { id: ruleId, organizationId } = rule;
   return {
     ...group,
@@ -144,7 +144,7 @@ async function emit(
     return emitAlert(
       tx,
       rule,
-      { event, status: emission.status, fingerprint, windowKey: at.toISOString(), ...placeOf(rule, fingerprint), ...reading },
+      { event, status: emission.status, fingerprint, windowKey: at.toISOString(), ...alertScopeOf(rule, fingerprint), ...reading },
       at,
     );
   if (alertId !== null) await emitAlert(tx, rule, { event, alertId, ...reading }, at);

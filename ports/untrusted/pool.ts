@@ -160,10 +160,10 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
 
   #beginWaiting(): void {
     const { size } = this.#options;
-    const most = Math.max(1, Math.floor(size / 2));
+    const maxOfOne = Math.max(1, Math.floor(size / 2));
     const heldBy = (organization: string) => [...this.#working.keys()].filter((entry) => entry.organization === organization).length;
     while (this.#working.size < size) {
-      const entry = this.#waiting.next((organization) => heldBy(organization) < most);
+      const entry = this.#waiting.next((organization) => heldBy(organization) < maxOfOne);
       if (!entry) return;
       clearTimeout(entry.late);
       void this.#work(entry);

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ModelUsage } from '../../../db/billing/ledger/usage.ts';
 import type { RetryCause } from '../../../db/streams/frame.schema.ts';
 import type { StepError, StepRetry } from '../../../db/runs/run-types.ts';
-import { stoodStill } from '../../../db/runs/steps/retries.ts';
+import { workerFrozen } from '../../../db/runs/steps/retries.ts';
 import { endFailedTry, settleTry, yieldTry, type EndedTry } from '../../../domain/runs/steps/tries.ts';
 import type { StepWait } from '../../../workflows/contracts/runs/agent-run.ts';
 import type { ErrorCode } from '../../../workflows/contracts/error-codes.ts';
@@ -64,7 +64,7 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
     return workerShutdown();
   }
   if (cause === 'unawaited') {
-    const stepError = stepErrorOf(stoodStill, 'The worker was frozen.', null);
+    const stepError = stepErrorOf(workerFrozen, 'The worker was frozen.', null);
     await record(deps, modelTry, { cause: 'worker_lost', error: stepError, delayMs: 0 }, spent);
     return givenUp();
   }
@@ -148,7 +148,7 @@ async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unkno
 }
 
 function isOwnError({ cause, error_code: code }: StepRetry): boolean {
-  return cause === 'worker_lost' && code !== null && code !== stoodStill;
+  return cause === 'worker_lost' && code !== null && code !== workerFrozen;
 }
 
 interface Recorded {
@@ -176,7 +176,7 @@ function endedTry(modelTry: ModelTry, usage: ModelUsage | null): EndedTry {
   return { run: opened.run, step, attempt: opened.attempt, usage, holdKey: terms.isCounted ? callKeyOf(modelTry) : null };
 }
 
-function stepErrorOf(code: ErrorCode | typeof stoodStill, message: string, reason: string | null): StepError {
+function stepErrorOf(code: ErrorCode | typeof workerFrozen, message: string, reason: string | null): StepError {
   return { code, message: message.slice(0, 1_000).toWellFormed(), retryable: code !== 'validation_failed', reason };
 }
 

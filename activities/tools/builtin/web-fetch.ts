@@ -47,7 +47,7 @@ interface ReadRobots {
 }
 
 const cachedPages = 200;
-const robotsLimitBytes = 500 * 1024;
+const maxRobotsBytes = 500 * 1024;
 const robotsAgent = 'longhaul';
 const redirects = 3;
 
@@ -147,7 +147,7 @@ async function isAllowedByRobots(
   execution: ToolExecution,
 ): Promise<boolean> {
   const url = new URL('/robots.txt', page).href;
-  const answer = await fetchPage(egress, url, { policy: execution.policy, signal: execution.signal, maxBytes: robotsLimitBytes });
+  const answer = await fetchPage(egress, url, { policy: execution.policy, signal: execution.signal, maxBytes: maxRobotsBytes });
   if (answer.status >= 500) return false;
   if (answer.status < 200 || answer.status > 299) return true;
   const { organizationId } = execution.place;

@@ -7,8 +7,8 @@ import type { RegisteredOperation } from '../operation/operation.ts';
 import { formOverheadBytes } from './form-overhead.ts';
 import { findForbiddenText, forbiddenViolations } from './text-scan.ts';
 
-const defaultLimitBytes = 1_048_576;
-const anonymousLimitBytes = 65_536;
+const maxDefaultBytes = 1_048_576;
+const maxAnonymousBytes = 65_536;
 const jsonName = 'application/json';
 const formName = 'application/x-www-form-urlencoded';
 const multipartName = 'multipart/form-data';
@@ -28,7 +28,7 @@ const rawType =
 export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number {
   const { bodyLimitBytes } = operation;
   if (bodyLimitBytes !== undefined) return typeof bodyLimitBytes === 'number' ? bodyLimitBytes : bodyLimitBytes(env);
-  return operation.access === 'none' || operation.area === 'Oauth' ? anonymousLimitBytes : defaultLimitBytes;
+  return operation.access === 'none' || operation.area === 'Oauth' ? maxAnonymousBytes : maxDefaultBytes;
 }
 
 /** 413 that names the limit, and of files whose it is to change. */

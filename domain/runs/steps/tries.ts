@@ -3,7 +3,7 @@ import { followedTime } from '../../../db/database-clock.ts';
 import { endFlight, writeInFlight, type CallInFlight, type StepOfCall } from '../../../db/runs/calls/call-in-flight.ts';
 import { lockRunWithAncestors, type RunState } from '../../../db/runs/run-state.ts';
 import type { StepRetry } from '../../../db/runs/run-types.ts';
-import { stoodStill } from '../../../db/runs/steps/retries.ts';
+import { workerFrozen } from '../../../db/runs/steps/retries.ts';
 import { correctRetry, takeBackClaim, writeFailedTry, type FailedTry, type LostRetry } from '../../../db/runs/steps/step-tries.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { releaseHold } from '../../billing/holds.ts';
@@ -83,7 +83,7 @@ export interface TakenTry {
 
 /** Records that the worker of a try considered lost is alive, so that the try no longer counts as lost. Changes nothing when it did not count as lost. */
 export async function recordAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
-  await correctRetry(tx, { runId, step, toolCallId }, { from: lost(attempt), to: { error_code: stoodStill } });
+  await correctRetry(tx, { runId, step, toolCallId }, { from: lost(attempt), to: { error_code: workerFrozen } });
 }
 
 function lost(attempt: number): LostRetry {
