@@ -5,7 +5,7 @@ import type { ReadImport } from '../../domain/skills/import-skill.ts';
 import type { NewSkillFile } from '../../domain/skills/skill-files.ts';
 import { skillDocuments } from '../../domain/skills/skill-text.ts';
 import { storeFile, type IncomingFile, type StoredFile } from '../../ports/storage/attachment-bytes.ts';
-import { bundleLimitBytes, documentChars, isSkillFile, type SkillBundle } from '../../ports/skills/bundle.ts';
+import { maxBundleBytes, documentChars, isSkillFile, type SkillBundle } from '../../ports/skills/bundle.ts';
 import { newStorageKey } from '../../ports/storage/key.ts';
 import { readWhole } from '../../ports/storage/storage.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
@@ -33,7 +33,7 @@ export async function readImport(request: IdentifyRequest<SkillImportBody>): Pro
 async function readAttachment({ deps, caller, floor, correlationId }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
   const { tx } = openReadOnly(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
   const attachment = await usableAttachment({ ...tx, caller, floor }, body.attachment_id ?? '');
-  const bytes = await readWhole(deps.storage, attachment, bundleLimitBytes);
+  const bytes = await readWhole(deps.storage, attachment, maxBundleBytes);
   return skillReaderOf(deps).read(organizationOf(caller), { kind: 'bundle', bytes, pointer: '/attachment_id' });
 }
 

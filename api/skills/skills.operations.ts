@@ -27,7 +27,7 @@ import {
   toSkillView,
 } from './skill.schema.ts';
 
-const bodyLimitBytes = 4 * 1_024 * 1_024;
+const maxBodyBytes = 4 * 1_024 * 1_024;
 const location = (view: { readonly id: string }) => `/skills/${view.id}`;
 
 export const skills = area('Skills', {
@@ -56,7 +56,7 @@ export const skills = area('Skills', {
       fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       location,
       body: SkillCreate,
       view: SkillView,
@@ -93,7 +93,7 @@ export const skills = area('Skills', {
       fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       location,
       body: SkillImport,
       view: SkillView,
@@ -151,7 +151,7 @@ export const skills = area('Skills', {
       fails: ['state_conflict'],
       audit: 'update',
       etag: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       params: SkillParams,
       body: SkillUpdate,
       example: { body: { description: 'Use when a customer asks for a refund.' } },

@@ -9,7 +9,7 @@ import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { readTool } from '../../db/tools/tools.ts';
 import { checkArguments, refuseTest, startToolTest } from '../../domain/tools/tool-tests.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { toolTestLimitS } from '../../workflows/contracts/tools/tool-test.ts';
+import { maxToolTestSeconds } from '../../workflows/contracts/tools/tool-test.ts';
 import { post, reply, type Ctx } from '../http/operation/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
 import { ToolParams } from './tool.schema.ts';
@@ -74,7 +74,7 @@ async function waitForResult(
   { testId, rowScope }: { readonly testId: string; readonly rowScope: NonNullable<RightHolder['place']> },
 ): Promise<ToolTestResult> {
   const { deps, tenant, actor, correlationId } = ctx;
-  const end = performance.now() + toolTestLimitS * 1_000;
+  const end = performance.now() + maxToolTestSeconds * 1_000;
 
   return whileEntitled(ctx, { place: rowScope }, async (signal) => {
     for (let pauseMs = firstPauseMs; performance.now() < end && !signal.aborted; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {

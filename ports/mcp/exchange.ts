@@ -24,7 +24,7 @@ interface Operation extends WireState {
 const operations = new AsyncLocalStorage<Operation>();
 /** Ends the request that is being sent when its exchange ends. */
 const requests = new AsyncLocalStorage<AbortSignal | null>();
-const operationLimitBytes = 32 * 1024 * 1024;
+const maxOperationBytes = 32 * 1024 * 1024;
 const lingerMs = 5_000;
 
 /** What the current exchange has seen of the wire, and what ends its request; for the client's `fetch`. */
@@ -115,7 +115,7 @@ export async function operation<R>(
   const over = new AbortController();
   const asked: Operation = {
     headers,
-    leftBytes: operationLimitBytes,
+    leftBytes: maxOperationBytes,
     status: null,
     challenge: null,
     failure: null,

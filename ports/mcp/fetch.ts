@@ -38,7 +38,7 @@ export interface McpFetchOptions {
 }
 
 /** Maximum bytes of a single JSON body or a single event. */
-const messageLimitBytes = 10 * 1024 * 1024;
+const maxMessageBytes = 10 * 1024 * 1024;
 /** Longer than any tool may take: each caller has its own deadline. */
 const headersTimeoutMs = 15 * 60_000;
 
@@ -93,7 +93,7 @@ function bound(body: Readable, { isStream, wire, translate }: Bounds): ReadableS
       if (end >= 0) size = text.length - end;
       tail = text.slice(-4);
     }
-    if (size > messageLimitBytes || (wire && wire.leftBytes < 0)) throw new McpTooMuch();
+    if (size > maxMessageBytes || (wire && wire.leftBytes < 0)) throw new McpTooMuch();
   };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

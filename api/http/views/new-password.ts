@@ -13,7 +13,7 @@ export interface PasswordSubject {
 }
 
 const minChars = { alone: 15, withFactor: 8 } as const;
-const lowestScore = 3;
+const minScore = 3;
 /** Longer texts are guessed no sooner, and would take long to look at. */
 const ratedCharacters = 100;
 
@@ -47,5 +47,5 @@ export async function checkNewPassword(
 
   if (score === null)
     throw fail('service_unavailable', { retryAfterS: 1, detail: 'The strength of the password could not be checked in time.' });
-  if (score < lowestScore) throw invalid(pointer, 'password_guessable', 'is too easy to guess');
+  if (score < minScore) throw invalid(pointer, 'password_guessable', 'is too easy to guess');
 }
