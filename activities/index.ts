@@ -4,13 +4,12 @@ import type { AttachmentActivities } from '../workflows/contracts/attachments.ts
 import type { AgentRunActivities } from '../workflows/contracts/runs/agent-run.ts';
 import type { DelayedStartActivities } from '../workflows/contracts/runs/delayed-start.ts';
 import type { BulkCancelActivities } from '../workflows/contracts/runs/bulk-cancel.ts';
-import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/upkeep/delivery.ts';
+import { deliveryActivityNames, type DeliveryActivities, type NoticeActivities } from '../workflows/contracts/upkeep/delivery.ts';
 import type { EvaluationActivities } from '../workflows/contracts/evaluations.ts';
 import type { IngestActivities } from '../workflows/contracts/knowledge/ingest.ts';
 import type { IndexActivities, WriteItemActivities } from '../workflows/contracts/knowledge/items.ts';
 import type { ReembedActivities } from '../workflows/contracts/knowledge/reembed.ts';
 import type { KnowledgeRunActivities, PolicyActivities } from '../workflows/contracts/knowledge/runs.ts';
-import type { NoticeActivities } from '../workflows/contracts/upkeep/notices.ts';
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/upkeep/maintenance.ts';
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/upkeep/operator.ts';
 import type { ToolTestActivities } from '../workflows/contracts/tools/tool-test.ts';

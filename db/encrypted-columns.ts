@@ -1,10 +1,36 @@
 import { storedReplyBinding } from './http/stored-replies.ts';
 import { envelopeOf as signingKeyBinding } from './identity/keys/signing-key-rows.ts';
 import { authorizationBinding, connectionBinding } from './mcp/grant.ts';
-import { secretBinding } from './secrets/secret-binding.ts';
-import { channelBinding, channelMessageBinding } from './channels/channel-binding.ts';
-import { endpointBinding } from './webhooks/endpoint-binding.ts';
 import type { Binding, EncryptedTable } from './envelope.ts';
+
+/** Binds the secrets of an endpoint to its row. */
+export function endpointBinding(organizationId: string | null, endpointId: string): Binding {
+  return { organizationId, aad: ['webhook_endpoints', endpointId] };
+}
+
+/** What a secret's value is bound to. */
+export interface SecretScope {
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly toolId: string | null;
+  readonly name: string;
+  readonly valueVersion: number;
+}
+
+/** Binds a value to its row and to its version: moved elsewhere, or put back later, it can't be decrypted. */
+export function secretBinding({ organizationId, workspaceId, toolId, name, valueVersion }: SecretScope): Binding {
+  return { organizationId, aad: ['secrets', workspaceId, toolId, name, valueVersion] };
+}
+
+/** Binds the secrets of a channel to its row. */
+export function channelBinding(organizationId: string | null, channelId: string): Binding {
+  return { organizationId, aad: ['channels', channelId] };
+}
+
+/** Binds the token of a message to its row. */
+export function channelMessageBinding(organizationId: string | null, messageId: string): Binding {
+  return { organizationId, aad: ['channel_messages', messageId] };
+}
 
 /** A row with an envelope: its primary key, and the values its binding is made of. */
 export interface EncryptedRow {

@@ -1,4 +1,4 @@
-import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
+import { channelMessageBinding } from '../../db/encrypted-columns.ts';
 import type { AnsweredMessage } from '../../db/channels/answered.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';

@@ -3,7 +3,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
 import { readDraft, type DraftRow } from '../../db/channels/draft-queries.ts';
 import { readReportedRun } from '../../db/channels/part-queries.ts';
-import { openDraft, settleDraft } from '../../domain/channels/drafts.ts';
+import { openDraft, settleDraft } from '../../domain/channels/parts.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SendOutcome, ServicePart } from '../../ports/channels/service.ts';
 import type { ChannelReplyInput } from '../../workflows/contracts/triggers/channels.ts';

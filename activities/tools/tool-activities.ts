@@ -17,7 +17,7 @@ import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import { attribute, contentAttribute, ownAttribute } from '../../ports/telemetry/conventions.ts';
 import { failSpan, genAiName, inSpan } from '../../ports/telemetry/spans.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { settleRun } from '../approvals/settle-run.ts';
+import { settleRun, endAndSettle, isCritical } from './calls/end-call.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { stopSuspended } from '../runs/stop-frozen.ts';
 import { addContent } from '../support/trace-content.ts';
@@ -25,7 +25,6 @@ import { openAbort } from '../support/abort.ts';
 import { refuseGivenUp, refuseStale, sendingWhileAwaited } from '../support/stale-attempt.ts';
 import { fenced, isFenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { retryDespiteCancellation, retryWhileUnavailable } from '../support/retry-unavailable.ts';
-import { endAndSettle, isCritical } from './calls/end-call.ts';
 import { createToolExecutor, type ToolExecutor } from './calls/execute.ts';
 import { lockLease, type HeldLease } from './calls/lease.ts';
 import { failed, toolError, type ToolOutcome } from './calls/outcome.ts';
@@ -111,12 +110,8 @@ async function unclaimed(deps: ActivityDeps, { runId }: RunToolInput, found: NoC
 
 /** Waits for an exclusive tool for as long as a call of it may take. */
 function lockTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Promise<HeldLease | null> {
-  const key = {
-    organizationId: call.organizationId,
-    workspaceId: call.workspaceId,
-    toolId: call.toolId ?? call.id,
-    holder: call.id,
-  };
+  const { organizationId, workspaceId, id } = call;
+  const key = { organizationId, workspaceId, toolId: call.toolId ?? id, holder: id };
   return lockLease({ transact: (work) => transactAsRun(deps, call.runId, work), key, waitMs: call.timeoutS * 1_000, signal });
 }
 

@@ -28,7 +28,7 @@ export const portabilityOperations = {
       fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes: maxImportBytes,
+      maxBodyBytes: maxImportBytes,
       location: (view: { readonly id: string }) => `/agents/${view.id}`,
       example: {
         body: {

@@ -27,7 +27,7 @@ export const attachments = area('Attachments', {
       audit: 'create',
       idempotent: true,
       multipart: true,
-      bodyLimitBytes: (env) => env.attachments.maxBytes,
+      maxBodyBytes: (env) => env.attachments.maxBytes,
       location: (view: { readonly id: string }) => `/attachments/${view.id}`,
       example: { body: { file: 'Meeting notes', purpose: 'run_input' } },
       body: AttachmentForm,

@@ -3,7 +3,7 @@ import { confirmAddress } from '../../domain/identity/people/profile.ts';
 import { get, patch, post, reply, type Ctx } from '../http/operation/operation.ts';
 import { MeUpdate, MeView, toMeView } from './me.schema.ts';
 import { accountNote } from './own-account.ts';
-import { EmailConfirmBody } from './password.schema.ts';
+import { EmailConfirmBody } from './sign-in.schema.ts';
 import { precheckUpdate, attemptConfirmation, updateProfile } from './profile.ts';
 
 export const meOperations = {

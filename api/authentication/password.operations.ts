@@ -5,7 +5,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { post } from '../http/operation/operation.ts';
 import { accountNote, keepFailure, ownAccount } from './own-account.ts';
 import { attemptPasswordChange, attemptReset, countForgotten } from './password.ts';
-import { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';
+import { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './sign-in.schema.ts';
 
 export const passwordOperations = {
   changePassword: post(

@@ -10,7 +10,7 @@ import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import { challengeOf, demandStepUp } from '../http/credentials/role-floor.ts';
 import type { MeUpdate } from './me.schema.ts';
 import { accountNote, ownAccount } from './own-account.ts';
-import type { EmailConfirmBody } from './password.schema.ts';
+import type { EmailConfirmBody } from './sign-in.schema.ts';
 
 /** Checks a change before its transaction: a new address requires a fresh step-up, and counts as a mail. */
 export async function precheckUpdate({

@@ -1,7 +1,6 @@
 import { countFurther } from '../http/operation/request-checks.ts';
 import { logFailure, toFailure } from '../http/reply/error-envelope.ts';
 import { stateOf } from '../http/operation/request-state.ts';
-import { callerNow } from './caller-now.ts';
 import { eraOf } from './era.ts';
 import { newExchange, type Http, type RawCtx } from './exchange.ts';
 import { errorText, idIn, invalidMessage, messageOf, rpcCodes, RpcError, type RpcMessage, type RpcRequest } from './json-rpc.ts';
@@ -10,6 +9,11 @@ import { demandSession } from './session.ts';
 import { demandScopes } from './step-up.ts';
 import { toolOf } from './tool-call.ts';
 import { answerWhenDone } from './waiting-answer.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../db/caller.ts';
+import { authenticate } from '../http/credentials/authenticate.ts';
+import type { Deps } from '../http/operation/deps.ts';
+import { checkFloor, refuseRestricted } from '../http/credentials/role-floor.ts';
 
 /** An entry of a batch: a message, or why it is not one. */
 type Entry =
@@ -97,4 +101,15 @@ async function answer(
     logFailure(http.request.log, failure);
     return errorText(request.id, new RpcError(rpcCodes.refused, failure.detail, { details: { code: failure.code } }));
   }
+}
+
+/** Returns the current caller of a long request: authenticates its credential again, as at its start. Throws what a new request with it would throw. */
+export async function callerNow(deps: Deps, request: FastifyRequest): Promise<Caller> {
+  const { operation } = stateOf(request);
+  const caller = await authenticate(deps, request, operation);
+  if (operation) {
+    refuseRestricted(operation, caller);
+    checkFloor(operation, caller, deps.env.publicUrl);
+  }
+  return caller;
 }

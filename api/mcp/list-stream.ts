@@ -1,5 +1,5 @@
 import { holderOf, principalOf } from '../streams/attach.ts';
-import { callerNow } from './caller-now.ts';
+import { callerNow } from './batch.ts';
 import { catalogueOf } from './catalogue.ts';
 import { openEventStream } from './event-stream.ts';
 import type { Http, RawCtx } from './exchange.ts';

@@ -3,7 +3,7 @@ import { mcpConnectionStates, mcpPrincipalKinds } from '../../db/mcp/mcp-connect
 import type { McpConnectionFacts } from '../../db/mcp/connection-queries.ts';
 import type { McpStatusRow } from '../../db/mcp/status.ts';
 import { mcpTransports } from '../../db/toolkits/toolkit-config.ts';
-import { toolkitRevisionStates } from '../../workflows/contracts/tools/toolkits.ts';
+import { toolkitRevisionStates } from '../../workflows/contracts/tools/toolkit-sync.ts';
 import { iso } from '../../db/sql.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { RevisionNote, Title, ToolName } from '../http/views/toolkit-revision-view.ts';

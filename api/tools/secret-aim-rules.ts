@@ -2,7 +2,7 @@ import type { RowScope } from '../../db/new-row-scope.ts';
 import { isUnbounded, refuseRank, workspacesOf } from '../../db/caller-scope.ts';
 import { namesAimedAnew } from '../../domain/secrets/secret-aim.ts';
 import { sharedPlacesOf } from '../../db/secrets/secret-use.ts';
-import type { AimChange } from '../../domain/tools/secret-aims.ts';
+import type { AimChange } from '../../domain/tools/tools.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import { checkFloor } from '../http/credentials/role-floor.ts';

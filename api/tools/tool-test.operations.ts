@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkBudgets } from '../../domain/billing/budget-check.ts';
+import { checkBudgets } from '../../domain/billing/budgets.ts';
 import { organizationOf } from '../../db/caller-scope.ts';
 import { transact } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';

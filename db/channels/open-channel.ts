@@ -7,7 +7,7 @@ import { query } from '../query.ts';
 import { row } from '../sql.ts';
 import { decrypt, decryptWith, type FoundDataKey } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { channelBinding } from './channel-binding.ts';
+import { channelBinding } from '../encrypted-columns.ts';
 import type { Channel } from './channel.entity.ts';
 
 export type ChannelSecrets = Readonly<Record<string, string>>;

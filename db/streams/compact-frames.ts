@@ -4,7 +4,7 @@ import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
 import { isAdvisory, parseFrame } from './frame-text.ts';
-import { numberedFrames } from './numbered-frames.ts';
+import { numberedFrames } from './open-messages.ts';
 
 const maxRows = 200;
 

@@ -2,7 +2,7 @@ import { now } from '../expressions.ts';
 import type { KeyRing } from '../key-ring.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
-import { secretBinding } from '../secrets/secret-binding.ts';
+import { secretBinding } from '../encrypted-columns.ts';
 import { change, row } from '../sql.ts';
 import { encrypt } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs/runs.ts';
-import { toolConcurrencies, toolEffects } from '../../workflows/contracts/tools/toolkits.ts';
+import { toolConcurrencies, toolEffects } from '../../workflows/contracts/tools/toolkit-sync.ts';
 import {
   createdAtColumn,
   idColumn,

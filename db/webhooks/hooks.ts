@@ -7,7 +7,7 @@ import { query } from '../query.ts';
 import { row } from '../sql.ts';
 import { decrypt, decryptWith, type FoundDataKey } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { endpointBinding } from './endpoint-binding.ts';
+import { endpointBinding } from '../encrypted-columns.ts';
 import type { Coalescing, HookMethod, ResponseMode, Verification } from './webhook-endpoint.entity.ts';
 
 /** The templates of an endpoint for the runs that it starts. */

@@ -19,7 +19,9 @@ import { rollWindows } from '../../db/billing/budgets/windows.ts';
 import { newId } from '../../db/ids.ts';
 import { removeOne, seeForChange, type Changing, type Scoped } from '../../db/scope.ts';
 import { findBudgetScope, type BudgetScope } from '../../db/billing/budgets/budget-scope.ts';
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { fail, invalid, type Failure } from '../../workflows/contracts/failure.ts';
+import { readBudgetStanding, type BudgetStanding } from '../../db/billing/budgets/budget-standing.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /** The fields of a budget beside its key. Amounts are decimals. */
 export interface BudgetFields {
@@ -173,4 +175,19 @@ export async function seeBudgetStatus(ctx: Scoped, key: BudgetKey): Promise<Budg
 function refuseMissing({ period }: BudgetKey): never {
   const other = period === 'month' ? 'day' : 'month';
   throw fail('not_found', { detail: `There is no budget for the ${period}; read the one for the ${other} with period=${other}.` });
+}
+
+/** Checks that work which will spend in a workspace may begin: one query. Throws the failure that `spendingRefusal` returns. */
+export async function checkBudgets(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<void> {
+  const refusal = spendingRefusal(await readBudgetStanding(tx, workspaceId));
+  if (refusal) throw refusal;
+}
+
+/**
+ * Returns 402 `budget_exceeded` when an enforced budget is spent, 429 `rate_limited` (`budget_reserved`) when only holds of calls in flight fill it, else null.
+ */
+export function spendingRefusal({ full_at: fullAt, is_held: isHeld }: BudgetStanding): Failure | null {
+  if (fullAt !== null) return fail('budget_exceeded', { context: { period: fullAt }, detail: `The budget of the ${fullAt} is spent.` });
+  if (!isHeld) return null;
+  return fail('rate_limited', { reason: 'budget_reserved', detail: 'Calls in flight hold the rest of the budget.', retryAfterS: 5 });
 }

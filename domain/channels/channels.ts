@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { channelBinding } from '../../db/channels/channel-binding.ts';
+import { channelBinding } from '../../db/encrypted-columns.ts';
 import { Channel } from '../../db/channels/channel.entity.ts';
 import { countChannels } from '../../db/channels/channels.ts';
 import { channelSecretsIn, type ChannelSecrets } from '../../db/channels/open-channel.ts';

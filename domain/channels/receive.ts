@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { insertAwaited } from '../../db/attachments/awaited.ts';
 import { insertAttachment } from '../attachments/attachments.ts';
 import type { AttachmentRef } from '../../db/attachments/run-attachments.ts';
-import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
+import { channelMessageBinding } from '../../db/encrypted-columns.ts';
 import type { StoredChannelFile } from '../../db/channels/channel-message.entity.ts';
 import { botsInARow, findRunInLine, findThread, insertMessage, settleMessage, storeFiles, storeToken } from '../../db/channels/messages.ts';
 import type { FoundChannel } from '../../db/channels/open-channel.ts';

@@ -7,7 +7,7 @@ import { wakeEvaluation } from '../../db/evaluations/run-ended.ts';
 import { newId } from '../../db/ids.ts';
 import { refuseRank } from '../../db/caller-scope.ts';
 import { refuseUnpriced } from '../runs/start/start-prices.ts';
-import { spendingRefusal } from '../billing/budget-check.ts';
+import { spendingRefusal } from '../billing/budgets.ts';
 import { agentInactive, resolveStarts } from '../runs/start/start-target.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { EvaluationSettings } from '../../workflows/contracts/evaluations.ts';

@@ -2,7 +2,7 @@ import type { Scope } from '../../workflows/contracts/access.ts';
 import type { KeyRing } from '../../db/key-ring.ts';
 import { decrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding } from '../../db/encrypted-columns.ts';
 import { markUsed } from '../../db/secrets/write-secrets.ts';
 import { findNearest, type NamingRow } from '../../db/secrets/nearest-secret.ts';
 

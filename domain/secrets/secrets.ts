@@ -4,7 +4,7 @@ import { removeOne, seeForChange, type Changing } from '../../db/scope.ts';
 import { encrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding } from '../../db/encrypted-columns.ts';
 import { Secret } from '../../db/secrets/secret.entity.ts';
 import { toolsInNeedOf } from '../../db/secrets/secret-use.ts';
 import { findSecretId, type SecretRow } from '../../db/secrets/secrets.ts';

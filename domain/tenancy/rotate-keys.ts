@@ -4,8 +4,7 @@ import { setMark } from '../../db/http/system-marks.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 import { renewDataKeys, rewrapDataKeys, encryptedTables, type Keks, type EncryptedTable } from '../../db/envelope.ts';
-import { reencryptSome, type Undecrypted } from '../../db/tenancy/keys/reencrypt.ts';
-import { openRenewal, transactionTime } from '../../db/tenancy/keys/reencrypt.ts';
+import { reencryptSome, type Undecrypted, openRenewal, transactionTime } from '../../db/tenancy/keys/reencrypt.ts';
 
 /** Key of a renewal in `system_marks`: an interrupted renewal resumes, and creates no keys a second time. */
 export const renewalMark = 'keys_reencrypt';

@@ -3,9 +3,8 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { LeftOut } from '../../db/toolkits/left-out.ts';
 import { insertRevisionRow, readActiveTools, toolsInForce, type OpenedRevision, type ToolkitScope } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
-import type { ToolkitRevisionOrigin } from '../../workflows/contracts/tools/toolkits.ts';
-import { diffTools } from './diff.ts';
-import { isInForce } from './diff.ts';
+import type { ToolkitRevisionOrigin } from '../../workflows/contracts/tools/toolkit-sync.ts';
+import { diffTools, isInForce } from './diff.ts';
 import { reportLeftOut } from './source-tools.ts';
 
 /** A revision made from a document or by hand, complete at once. */

@@ -17,10 +17,8 @@ import { lockSyncedToolkit, lockToolkit, recordCheck, setNextSync, syncWithinAMi
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { syncOpened } from '../../workflows/contracts/tools/toolkit-sync.ts';
-import type { ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
-import { diffTools } from './diff.ts';
-import { differing, isInForce } from './diff.ts';
+import { syncOpened, type ToolkitRevisionState } from '../../workflows/contracts/tools/toolkit-sync.ts';
+import { diffTools, differing, isInForce } from './diff.ts';
 import { reportLeftOut } from './source-tools.ts';
 
 export interface SyncReason {

@@ -9,7 +9,7 @@ import { agentsBinding } from '../../db/toolkits/toolkits.ts';
 import { toolsOfToolkit } from '../../db/tools/tools-of-toolkit.ts';
 import type { EgressPolicy } from '../../ports/egress/url.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { RefuseForeignAim } from '../tools/secret-aims.ts';
+import type { RefuseForeignAim } from '../tools/tools.ts';
 import { isAnotherServer, nextSyncOf, toolkitConfigOf } from './toolkit-rules.ts';
 import { failSyncing, quarantineTools, toolsInForce } from '../../db/toolkits/revisions.ts';
 

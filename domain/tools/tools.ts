@@ -10,7 +10,6 @@ import { ToolVersion } from '../../db/tools/tool-version.entity.ts';
 import { newestVersions } from '../../db/tools/tools-of-toolkit.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { RefuseForeignAim } from './secret-aims.ts';
 import { creatableToolKinds, type CreatableToolKind } from './tool-config.ts';
 import { descriptorOf } from './tool-descriptor.ts';
 import {
@@ -137,3 +136,14 @@ async function shapeOfChange(tool: Tool, asked: ToolSettings, rules: ToolRules):
   const inputSchema = asked.inputSchema ?? (mayHaveSchema ? tool.inputSchema : undefined);
   return shapeOf({ kind, config, inputSchema, clientOwned }, await rules.checksFor(tool));
 }
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** A config that comes into force; `before` is null when there was none. */
+export interface AimChange {
+  readonly before: Config | null;
+  readonly after: Config;
+}
+
+/** Throws 403 unless the caller may send the secrets that the configs name where the configs send them, for a row in this row scope. */
+export type RefuseForeignAim = (rowScope: RowScope, changes: readonly AimChange[]) => Promise<void>;

@@ -3,7 +3,7 @@ import type { KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { decrypt, encrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
+import { endpointBinding } from '../../db/encrypted-columns.ts';
 import { stopPending } from '../../db/webhooks/callbacks.ts';
 import { dropWaiting } from '../../db/webhooks/groups.ts';
 import { countEndpoints } from '../../db/webhooks/endpoints.ts';

@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { usageOf } from '../sandbox/watch.ts';
 import { launchChild } from '../untrusted/launch.ts';
 import { takeParser, type Parser } from './text/line.ts';
-import type { ChildMessage, ParentMessage } from './messages.ts';
-import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
+import { type ChildMessage, type ParentMessage, ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
 
 /** Facts about a file, and what ends its parsing. */
 export interface ParseOptions {

@@ -11,7 +11,7 @@ import { newId } from '../../db/ids.ts';
 import { rows } from '../../db/sql.ts';
 import { organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { encrypt } from '../../db/envelope.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding } from '../../db/encrypted-columns.ts';
 import { createEgress } from '../../ports/egress/egress.ts';
 import { createMailer } from '../../ports/mail.ts';
 import { createActivityMetrics } from '../../ports/metrics/activity-metrics.ts';

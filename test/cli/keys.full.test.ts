@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
-import { secretBinding, type SecretScope } from '../../db/secrets/secret-binding.ts';
+import { secretBinding, type SecretScope } from '../../db/encrypted-columns.ts';
 import { change, rows } from '../../db/sql.ts';
 import { decrypt, encrypt } from '../../db/envelope.ts';
 import { makeWorld, type World } from '../db/world.ts';

@@ -7,7 +7,7 @@ import { runInAutocommit, type Databases } from '../../db/databases.ts';
 import { prepared, type ParametersOf } from '../../db/prepared.ts';
 import { query } from '../../db/query.ts';
 import { openTransaction, openReadOnly, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
-import { sweeperRows } from '../../db/streams/sweeper-rows.ts';
+import { sweeperRows } from '../../db/streams/archive.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { toFailure } from '../../db/errors.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';

@@ -5,13 +5,10 @@ import { createSigningKeys } from '../../domain/identity/keys/signing-keys.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { authorizationBinding, connectionBinding } from '../../db/mcp/grant.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding, encryptedColumns, channelBinding, channelMessageBinding, endpointBinding } from '../../db/encrypted-columns.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { keyIdOf, decrypt, encrypt, encryptedTables, type Binding } from '../../db/envelope.ts';
 import { rotateKeys } from '../../domain/tenancy/rotate-keys.ts';
-import { encryptedColumns } from '../../db/encrypted-columns.ts';
-import { channelBinding, channelMessageBinding } from '../../db/channels/channel-binding.ts';
-import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';
 

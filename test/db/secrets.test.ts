@@ -4,7 +4,7 @@ import { newId } from '../../db/ids.ts';
 import { emptyOutgoing, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import type { NamingRow } from '../../db/secrets/nearest-secret.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding } from '../../db/encrypted-columns.ts';
 import { change, row } from '../../db/sql.ts';
 import { encrypt } from '../../db/envelope.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';

@@ -14,3 +14,8 @@ export function parserRestMs(waitedMs: number, waiting: number): number {
   const maxRestMs = waitedMs < hourMs ? maxMs : maxLaterMs;
   return Math.min(maxRestMs, Math.max(minMs, waitedMs / 20, waiting * msPerFile));
 }
+
+/** Returns the milliseconds until a time (ISO 8601) by the workflow's clock; at least one second, so that a past time causes no busy loop. */
+export function msUntil(time: string): number {
+  return Math.max(1_000, new Date(time).getTime() - Date.now());
+}

@@ -15,7 +15,7 @@ import { transactAsRun } from '../../runs/as-run.ts';
 import { readAsSystem, transactAsSystem } from '../../support/as-system.ts';
 import { onHost } from '../host/host-failure.ts';
 import { openMirror, openRepository } from '../read/open-repository.ts';
-import { readInstructions } from '../read/read-instructions.ts';
+import { readInstructions } from '../read/gather-material.ts';
 import { readHostPull, type HostPull } from '../read/read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';

@@ -5,7 +5,7 @@ import type { ToolDeps } from '../tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
 import { truncateText } from '../calls/output.ts';
 import { searchProviders, type FoundRow } from './search-providers.ts';
-import { isAllowedDomain } from './web-domains.ts';
+import { isAllowedDomain } from './web-fetch.ts';
 
 const maxBytes = 2 * 1024 * 1024;
 const maxTitle = 300;

@@ -3,9 +3,10 @@ import { appendResult, endCallBeside } from '../../../domain/runs/calls/tool-cal
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { RunToolInput, RunToolResult } from '../../../workflows/contracts/runs/agent-run.ts';
 import type { ActivityDeps } from '../../deps.ts';
-import { settleRun } from '../../approvals/settle-run.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
+import { lockRunWithAncestors } from '../../../db/runs/run-state.ts';
+import { settleStatus } from '../../../domain/runs/waiting.ts';
 
 export interface EndedCall {
   readonly call: CallState;
@@ -36,4 +37,12 @@ export async function endAndSettle(
 /** Whether an admin has to approve it, as the run pinned it or by its tool's current row. */
 export function isCritical(call: CallState): boolean {
   return call.critical || call.live?.critical === true;
+}
+
+/** Settles whether a run waits after a part of it has ended, in a separate transaction. May be repeated. */
+export async function settleRun(deps: ActivityDeps, runId: string): Promise<void> {
+  await transactAsRun(deps, runId, async (tx) => {
+    const locked = await lockRunWithAncestors(tx, runId);
+    if (locked) await settleStatus(tx, locked);
+  });
 }

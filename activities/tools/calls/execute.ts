@@ -1,7 +1,6 @@
 import { afterMs } from '../../../ports/deadline.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress } from '../../../ports/egress/egress.ts';
-import { hopsHeader } from '../../../workflows/contracts/triggers/hops.ts';
-import { runHeader } from '../../../workflows/contracts/runs/run-header.ts';
+import { hopsHeader, runHeader } from '../../../workflows/contracts/triggers/hops.ts';
 import { withTraceparent } from '../../../ports/telemetry/spans.ts';
 import { TemplateError } from '../../../ports/templates/templates.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';

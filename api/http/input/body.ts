@@ -4,7 +4,7 @@ import { fail, invalid, type Failure } from '../../../workflows/contracts/failur
 import { decodeBody, depthOf } from '../../../ports/request-text.ts';
 import type { ApiEnv } from '../../env.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
-import { formOverheadBytes } from './form-overhead.ts';
+import { formOverheadBytes } from './bounds.ts';
 import { findForbiddenText, forbiddenViolations } from './text-scan.ts';
 
 const maxDefaultBytes = 1_048_576;
@@ -26,8 +26,8 @@ const rawType =
 
 /** Most bytes that a body of this operation may have. */
 export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number {
-  const { bodyLimitBytes } = operation;
-  if (bodyLimitBytes !== undefined) return typeof bodyLimitBytes === 'number' ? bodyLimitBytes : bodyLimitBytes(env);
+  const { maxBodyBytes } = operation;
+  if (maxBodyBytes !== undefined) return typeof maxBodyBytes === 'number' ? maxBodyBytes : maxBodyBytes(env);
   return operation.access === 'none' || operation.area === 'Oauth' ? maxAnonymousBytes : maxDefaultBytes;
 }
 

@@ -5,7 +5,7 @@ import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import { isToolOn } from '../../tools/tool-on.sql.ts';
-import type { ToolkitRevisionState } from '../../../workflows/contracts/tools/toolkits.ts';
+import type { ToolkitRevisionState } from '../../../workflows/contracts/tools/toolkit-sync.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Ref, RevisionDraft } from './revision-document.ts';
 

@@ -9,7 +9,7 @@ import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { attemptOf } from '../calls/attempt-of.ts';
+import { attemptOf } from '../calls/call-in-flight.ts';
 import { noRetries, retriesWithLost } from './retries.ts';
 import { readPlannedCalls, type StoredCall } from '../calls/planned-calls.ts';
 import type { RunState } from '../run-state.ts';

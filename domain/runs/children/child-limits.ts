@@ -1,6 +1,6 @@
 import { Decimal } from 'decimal.js';
 import { money } from '../../../db/money.ts';
-import type { RunLimitsDraft } from '../../../db/runs/start/run-limits.ts';
+import type { RunLimitsDraft } from '../../../db/runs/start/start-run.ts';
 import { remainingMs, type RunState } from '../../../db/runs/run-state.ts';
 import type { RunLimits, StepError } from '../../../db/runs/run-types.ts';
 
