@@ -22,6 +22,7 @@ import type { AttachmentSettings } from '../ports/storage/settings.ts';
 import type { Storage } from '../ports/storage/storage.ts';
 import type { TemplatesByTenant } from '../ports/templates/templates.ts';
 import type { WorkPool } from '../ports/untrusted/pool.ts';
+import type { Measurement } from '../workflows/contracts/measurements.ts';
 import type { Anchor } from './maintenance/anchor.ts';
 import type { ToolsChanged } from './mcp/list-changed.ts';
 import type { Providers } from './model/wire/providers.ts';
@@ -58,6 +59,8 @@ export interface ActivityDeps {
   readonly anchor: Anchor;
   readonly log: Logger;
   readonly metrics: ActivityMetrics;
+  /** Adds to the metrics of what lies around runs. */
+  readonly measure: (measurement: Measurement) => void;
   readonly env: {
     /** `EGRESS_ALLOW_HTTP`. */
     readonly allowHttp: boolean;

@@ -145,8 +145,11 @@ export async function prepareDeployment(
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
   if (!variables['STORAGE_S3_BUCKET']) variables['STORAGE_DIR'] = resolve(env['STORAGE_DIR'] || state.path('attachments'));
   variables['REVIEW_MIRROR_DIR'] = resolve(env['REVIEW_MIRROR_DIR'] || state.path('review-mirrors'));
-  // The console has the pages that the links of mails lead to.
-  if (env['CONSOLE'] !== 'off') variables['MAIL_LINK_URL'] ??= `${publicUrl}/console`;
+  // The console has the pages that the links of mails lead to, and the one on which people let applications in.
+  if (env['CONSOLE'] !== 'off') {
+    variables['MAIL_LINK_URL'] ??= `${publicUrl}/console`;
+    variables['OAUTH_CONSENT_URL'] ??= `${publicUrl}/console/consent`;
+  }
   variables['CONSOLE_DIR'] = resolve(env['CONSOLE_DIR'] || state.path('console'));
   variables['AUDIT_ANCHOR_FILE'] = resolve(env['AUDIT_ANCHOR_FILE'] || state.path('audit-anchors.jsonl'));
   const modelDir = await modelFiles({ wheelsDir: state.path('wheels'), env, log });

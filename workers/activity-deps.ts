@@ -132,6 +132,7 @@ export async function openActivityDeps({
     anchor: createAnchor({ db, file: createAnchorFile(env.anchorPath, env.keys.auditKeys), log }),
     log,
     metrics: activityMetrics,
+    measure: runMetrics.measure,
     env: {
       allowHttp: env.allowHttp,
       billingCurrency: env.billingCurrency,

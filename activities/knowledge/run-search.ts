@@ -3,12 +3,14 @@ import type { UnpricedRule } from '../../db/billing/prices/prices.ts';
 import type { SearchedBase } from '../../db/knowledge/search/search-bases.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { meteredQueries } from '../../domain/knowledge/search/embed-query.ts';
+import { measureSearch } from '../../domain/knowledge/search/measure-search.ts';
 import { recordUse } from '../../domain/knowledge/search/record-use.ts';
 import { searchBases, type SearchHit, type SearchResult } from '../../domain/knowledge/search/search.ts';
 import type { SearchRequest } from '../../domain/knowledge/search/search-plan.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import { attribute } from '../../ports/telemetry/conventions.ts';
 import { genAiName, inSpan } from '../../ports/telemetry/spans.ts';
+import type { Measurement } from '../../workflows/contracts/measurements.ts';
 import { writePassages } from '../../workflows/contracts/knowledge/passages.ts';
 
 const introduction =
@@ -17,6 +19,7 @@ const introduction =
 /** The dependencies of a search in its process. */
 export interface RunSearchDeps {
   readonly embedder: Embedder;
+  readonly measure: (measurement: Measurement) => void;
   readonly env: { readonly billingCurrency: string; readonly unpricedModel: UnpricedRule };
 }
 
@@ -30,7 +33,7 @@ export interface RunSearcher {
 
 /** Searches the bases that a run reads for what is valid now. */
 export async function searchForRun(
-  { embedder, env }: RunSearchDeps,
+  { embedder, env, measure }: RunSearchDeps,
   { place, now, transact }: RunSearcher,
   { bases, query, topK }: { readonly bases: readonly SearchedBase[]; readonly query: string; readonly topK: number },
 ): Promise<SearchResult> {
@@ -44,7 +47,7 @@ export async function searchForRun(
       kind: 'client',
       attributes: { [attribute.operation]: 'retrieval', [attribute.dataSourceId]: bases.map(({ id }) => id).join(',') },
     },
-    () => searchBases(deps, bases, request),
+    () => measureSearch(measure, 'run', () => searchBases(deps, bases, request)),
   );
   // The result of a search counts even when its use could not be recorded.
   await recordUse(transact, result.hits, now).catch(() => undefined);

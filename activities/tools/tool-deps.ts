@@ -6,6 +6,7 @@ import type { McpSessions } from '../../ports/mcp/sessions.ts';
 import type { Sandbox } from '../../ports/sandbox/sandbox.ts';
 import type { Storage } from '../../ports/storage/storage.ts';
 import type { TemplatesByTenant } from '../../ports/templates/templates.ts';
+import type { Measurement } from '../../workflows/contracts/measurements.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { ToolsChanged } from '../mcp/list-changed.ts';
 import type { WebPages } from './builtin/web-fetch.ts';
@@ -22,6 +23,8 @@ export interface ToolDeps {
   readonly env: Pick<ActivityDeps['env'], 'mcpRedirectUri' | 'billingCurrency' | 'unpricedModel'>;
   /** Computes the vectors of queries. */
   readonly embedder: Embedder;
+  /** Adds to the metrics of the process. */
+  readonly measure: (measurement: Measurement) => void;
   readonly schemas: SchemasByTenant;
   readonly mcp: McpSessions;
   /** Called when an MCP server announces that its tools have changed. */

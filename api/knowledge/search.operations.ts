@@ -2,6 +2,7 @@ import { transact, withAutocommit } from '../../db/transaction.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { meteredQueries } from '../../domain/knowledge/search/embed-query.ts';
 import type { EmbeddingDeps } from '../../domain/knowledge/items/embed-texts.ts';
+import { measureSearch } from '../../domain/knowledge/search/measure-search.ts';
 import { recordUse } from '../../domain/knowledge/search/record-use.ts';
 import { searchBases, type SearchDeps } from '../../domain/knowledge/search/search.ts';
 import type { SearchedBase } from '../../db/knowledge/search/search-bases.ts';
@@ -80,7 +81,8 @@ async function searched(
     const bases = await basesOf({ ...tx, caller, floor });
     await refuseUnknownSources(tx, bases, body.filters?.source_ids);
     const embed = meteredQueries(embeddingDepsOf(ctx), caller);
-    return searchBases({ read: (work) => work(tx), models: deps.embedder, embed, now: deps.now }, bases, request);
+    const searching = { read: (work) => work(tx), models: deps.embedder, embed, now: deps.now } satisfies SearchDeps;
+    return measureSearch(deps.runMetrics.measure, 'caller', () => searchBases(searching, bases, request));
   });
   // The request does not wait for it, and the answer is valid without it.
   const read: SearchDeps['read'] = (work) => withAutocommit(deps.db, alone, work);

@@ -51,7 +51,10 @@ async function take(ctx: Ctx, { hook, start }: VerifiedHook): Promise<Answered> 
   if (outcome?.kind === 'refused') {
     const { failure } = outcome;
     // A retryable failure leaves nothing behind; its sender retries.
-    if (start !== null && !failure.retryable) await ctx.commitNow((tx) => keepRefused(tx, hook, failedOf(start.delivery, failure)));
+    if (start !== null && !failure.retryable) {
+      await ctx.commitNow((tx) => keepRefused(tx, hook, failedOf(start.delivery, failure)));
+      ctx.deps.runMetrics.measure({ kind: 'delivery', status: 'failed' });
+    }
     throw failure;
   }
   if (outcome?.kind === 'taken') return { ...outcome, isDuplicate: false, status: start?.responseStatus ?? 200 };

@@ -178,6 +178,7 @@ function keptOf({ hook, verified, request }: Judged, body: unknown = null): Deli
 async function write({ deps, correlationId }: Asked, hook: FoundHook, row: RefusedDelivery): Promise<void> {
   const tenant = workspaceTenant(hook.organizationId, hook.workspaceId);
   await withAutocommit(deps.db, { tenant, actor: systemActor, correlationId }, (tx) => keepRefused(tx, hook, row));
+  deps.runMetrics.measure({ kind: 'delivery', status: row.status });
 }
 
 /** The status with which the mode answers an accepted delivery. */

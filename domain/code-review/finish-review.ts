@@ -6,7 +6,8 @@ import { keepFindings, keepReviewedHead, lockPullRow, type FindingToKeep } from 
 import { readReviewRun, type ReviewRun } from '../../db/code-review/pulls/review-run.ts';
 import { lockRun } from '../../db/runs/run-state.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { CodeReviewOutput, OutputFinding } from '../../workflows/contracts/review/code-review.ts';
+import type { Measurement } from '../../workflows/contracts/measurements.ts';
+import type { CodeReviewOutput, OutputFinding, Severity } from '../../workflows/contracts/review/code-review.ts';
 import { fitOutput } from './pipeline/output.ts';
 import type { PlacedFinding } from './pipeline/finding.ts';
 import { planAnswer, type PlannedReview, type ReviewPlan } from './pipeline/plan.ts';
@@ -32,6 +33,7 @@ export async function finishReview(tx: TenantTransaction, { runId, step }: Revie
   const plan = (await readAnswer(tx, runId, planAnswer)) as ReviewPlan | null;
   if (plan === null) return false;
   if (plan.kind === 'review' && found.review.post) await keepLedger(tx, found, plan);
+  tx.outgoing.measurements.push(measurementOf(plan));
   await addSpent(tx, found.pull.id, locked);
   const ledger = await readLedger(tx, found.pull.id);
   const output = await outputOf(tx, found, { plan, ledger });
@@ -44,6 +46,14 @@ export async function finishReview(tx: TenantTransaction, { runId, step }: Revie
     ],
   });
   return true;
+}
+
+function measurementOf(plan: ReviewPlan): Measurement {
+  if (plan.kind !== 'review') return { kind: 'review_ended', outcome: plan.kind, findings: {} };
+  const { findings, skipReason } = plan.conclusion;
+  const bySeverity: Partial<Record<Severity, number>> = {};
+  for (const { severity } of findings) bySeverity[severity] = (bySeverity[severity] ?? 0) + 1;
+  return { kind: 'review_ended', outcome: skipReason === null ? 'reviewed' : 'skipped', findings: bySeverity };
 }
 
 /** A skipped review has judged nothing, and leaves the ledger as it is. */

@@ -104,6 +104,7 @@ export async function finishEvaluation(
   const { status, failureCode } = endOf(evaluation, counts);
   await writeEvaluation(tx, id, { status, failureCode, summary });
   await closeCap(tx, evaluationCapKey(id));
+  tx.outgoing.measurements.push({ kind: 'evaluation_ended', status, ...counts });
   await emitEvent(tx, {
     organizationId: evaluation.organizationId,
     workspaceId: evaluation.workspaceId,

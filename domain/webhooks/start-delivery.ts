@@ -99,6 +99,7 @@ export async function startDelivery(tx: TenantTransaction, hook: Hook, start: De
     error: null,
     responseStatus: start.responseStatus,
   });
+  tx.outgoing.measurements.push({ kind: 'delivery', status });
   if (status === 'coalescing' && coalesceHash !== null) await wakeGroup(tx, hook, { table: 'webhook_deliveries', hash: coalesceHash });
   return { kind: 'taken', deliveryId: delivery.id, runId, eventId, isCoalesced: status === 'coalescing' };
 }

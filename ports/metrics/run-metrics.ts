@@ -1,9 +1,10 @@
 import { Counter, Histogram, type Metric } from 'prom-client';
 import { tokenBuckets, type Measurement } from '../../workflows/contracts/measurements.ts';
 import { runSources, terminalRunStatuses } from '../../workflows/contracts/runs/runs.ts';
+import { createCauseMetrics } from './cause-metrics.ts';
 import { knownLabels } from './labels.ts';
 
-/** What every process counts about the runs whose changes it commits. */
+/** What every process counts about the runs, reviews, evaluations and deliveries whose changes it commits. */
 export interface RunMetrics {
   /** Adds what a transaction has committed. */
   measure(measurement: Measurement): void;
@@ -24,6 +25,7 @@ const registers: [] = [];
 /** Creates the counters of one process; each counts what that process has committed, so that those of all processes add up. */
 export function createRunMetrics({ providers, currency }: RunMetricsOptions): RunMetrics {
   const { ended, duration, firstFrame, tokens, cost, aboveEstimate } = createMeters();
+  const causes = createCauseMetrics();
   const sourceOf = knownLabels(runSources);
   const providerOf = knownLabels(providers);
   const currencyOf = knownLabels([currency]);
@@ -49,10 +51,10 @@ export function createRunMetrics({ providers, currency }: RunMetricsOptions): Ru
         return;
       }
       default:
-        measurement satisfies never;
+        causes.measure(measurement);
     }
   };
-  return { measure, all: [ended, duration, firstFrame, tokens, cost, aboveEstimate] };
+  return { measure, all: [ended, duration, firstFrame, tokens, cost, aboveEstimate, ...causes.all] };
 }
 
 function createMeters() {

@@ -1,9 +1,21 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openPull } from '../fakes/github/scene.ts';
+import { samplesOf, sumOf } from '../support/metrics.ts';
 import { until } from '../support/temporal.ts';
 import { found, openReviews, voted, worded, type ReviewWorld } from './review-world.ts';
 
 let world: ReviewWorld;
+
+/** What the workers have counted, as the samples of their pages. */
+async function counted(name: string, labels: Readonly<Record<string, string>>): Promise<number> {
+  const pages = await Promise.all(
+    (['worker-runs', 'worker-bulk'] as const).map(async (worker) => {
+      const answer = await fetch(`${world.stack.url(worker)}/metrics`, { headers: { connection: 'close', accept: 'text/plain' } });
+      return samplesOf(await answer.text());
+    }),
+  );
+  return sumOf(pages.flat(), name, labels);
+}
 
 const lines = (count: number, name: string) => Array.from({ length: count }, (_, at) => `const ${name}${at + 1} = ${at + 1};\n`).join('');
 const files = { 'README.md': '# Hello\n', 'src/a.ts': lines(60, 'a'), 'src/b.ts': lines(60, 'b'), 'src/c.ts': lines(60, 'c') };
@@ -57,6 +69,8 @@ test('a review tells what stands and what does not, and every step of it is a st
   );
   expect(steps.map(({ kind }) => kind)).toEqual(['system', ...world.asked.map(() => 'model')]);
   expect(steps.every(({ status }) => status === 'succeeded')).toBe(true);
+  await until(async () => (await counted('longhaul_reviews_ended_total', { outcome: 'reviewed' })) === 1);
+  expect(await counted('longhaul_review_findings_total', { severity: 'high' })).toBe(1);
   await until(async () => (await world.sql('select 1 from review_answers where run_id = ?', [runId])).length === 0);
   expect(world.host.writes()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { runPython } from '../support/python-packages.ts';
+import { pythonPackages, runPython } from '../support/python-packages.ts';
 
 /** A span as a collector receives it. */
 export interface CollectedSpan {
@@ -55,8 +55,13 @@ while at < len(data):
 print(json.dumps(spans))
 `;
 
+const packages = { requirements: 'opentelemetry.requirements.txt', folder: 'opentelemetry-proto-1.45.2' };
+
 export async function startOtlpCollector(): Promise<OtlpCollector> {
-  const bodies: Buffer[] = [];
+  // Python blocks this process, and exporters drop what is not taken within ten seconds: so it is installed first, and reads each export once.
+  pythonPackages(packages);
+  const unread: Buffer[] = [];
+  const read: CollectedSpan[] = [];
   const headers: Record<string, string | string[] | undefined>[] = [];
   let status = 200;
   const server = createServer((request, response) => {
@@ -65,7 +70,7 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
     request.on('end', () => {
       if (status === 200 && request.url === '/v1/traces') {
         headers.push(request.headers);
-        bodies.push(Buffer.concat(parts));
+        unread.push(Buffer.concat(parts));
       }
       response.writeHead(request.url === '/v1/traces' ? status : 404, { 'content-type': 'application/x-protobuf' }).end();
     });
@@ -77,16 +82,21 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
     endpoint: `http://127.0.0.1:${port}`,
     headers,
     spans() {
-      const input = Buffer.concat(bodies.flatMap((body) => [lengthOf(body), body]));
-      const packages = { requirements: 'opentelemetry.requirements.txt', folder: 'opentelemetry-proto-1.45.2' };
-      const spans = JSON.parse(runPython(program, { ...packages, input })) as (CollectedSpan & { start: string; end: string })[]; // as the program writes
-      return spans.map(({ start, end, ...span }) => ({ ...span, startNs: BigInt(start), endNs: BigInt(end) }));
+      const bodies = unread.splice(0);
+      if (bodies.length > 0) read.push(...decode(bodies));
+      return [...read];
     },
     answerWith(next) {
       status = next;
     },
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
+}
+
+function decode(bodies: readonly Buffer[]): CollectedSpan[] {
+  const input = Buffer.concat(bodies.flatMap((body) => [lengthOf(body), body]));
+  const spans = JSON.parse(runPython(program, { ...packages, input })) as (CollectedSpan & { start: string; end: string })[]; // as the program writes
+  return spans.map(({ start, end, ...span }) => ({ ...span, startNs: BigInt(start), endNs: BigInt(end) }));
 }
 
 function lengthOf(body: Buffer): Buffer {

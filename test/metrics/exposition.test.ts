@@ -75,12 +75,32 @@ test('a page of OpenMetrics names counters, bounds and its end as the standard s
   expect(body.endsWith('\n# EOF\n')).toBe(true);
 });
 
+test('searches, deliveries, reviews and evaluations are counted by what came of them', async () => {
+  runs.measure({ kind: 'search', searcher: 'run', outcome: 'degraded', afterS: 0.02 });
+  runs.measure({ kind: 'delivery', status: 'started' });
+  runs.measure({ kind: 'review_ended', outcome: 'reviewed', findings: { high: 2, nit: 1 } });
+  runs.measure({ kind: 'evaluation_ended', status: 'succeeded', results: 10, errors: 3 });
+
+  const { contentType, body } = await metricsPage(registry, undefined);
+  const samples = parsePage(body, contentType).flatMap((family) => family.samples);
+  const count = (name: string, labels: Record<string, string>) => sumOf(samples, name, labels);
+
+  expect(count('longhaul_search_duration_seconds_count', { searcher: 'run', outcome: 'degraded' })).toBe(1);
+  expect(count('longhaul_search_duration_seconds_bucket', { le: '0.025', searcher: 'run' })).toBe(1);
+  expect(count('longhaul_deliveries_total', { status: 'started' })).toBe(1);
+  expect(count('longhaul_reviews_ended_total', { outcome: 'reviewed' })).toBe(1);
+  expect(['critical', 'high', 'nit'].map((severity) => count('longhaul_review_findings_total', { severity }))).toEqual([0, 2, 1]);
+  expect(count('longhaul_evaluations_ended_total', { status: 'succeeded' })).toBe(1);
+  expect(['scored', 'error'].map((outcome) => count('longhaul_evaluation_results_total', { outcome }))).toEqual([7, 3]);
+});
+
 test('what no label knows is other, whatever it is', async () => {
   activities.modelCalled('acme-of-a-tenant', 'weird', 1);
   activities.toolCalled('spell', 'fizzled', 1);
   activities.toolCalled(null, 'ok', 1);
   runs.measure({ kind: 'run_ended', status: 'failed', source: 'elsewhere', activeS: 1 });
   runs.measure({ kind: 'first_frame', source: 'elsewhere', afterS: 1 });
+  runs.measure({ kind: 'delivery', status: 'elsewhere' });
   runs.measure({ kind: 'usage', provider: 'acme-of-a-tenant', tokens, cost: '1', aboveEstimate: '0', currency: 'XXX' });
 
   const { contentType, body } = await metricsPage(registry, undefined);

@@ -162,6 +162,34 @@ test('runs at work and the age of those that nobody takes are told by the bulk w
   await endOf(watchRun(stack, hung.id));
 });
 
+test('a delivery, a search and an evaluation are counted by what came of them', async () => {
+  const slug = `hook-${crypto.randomUUID().slice(0, 8)}`;
+  const hook = await stack.request('POST', '/webhook-endpoints', { body: { agent_id: agentId, slug, verification: 'none' } });
+  expect(hook.status).toBe(201);
+  const base = await stack.request('POST', '/knowledge-bases', {
+    body: { slug, name: 'Base', embedding_model: 'hash-v1', scope: 'workspace' },
+  });
+  const { id: baseId } = base.body as { id: string };
+  const changes: readonly Change[] = [
+    [1, 'longhaul_deliveries_total', { status: 'started' }],
+    [1, 'longhaul_search_duration_seconds_count', { searcher: 'caller', outcome: 'nothing' }],
+    [1, 'longhaul_evaluations_ended_total', { status: 'succeeded' }],
+    [1, 'longhaul_evaluation_results_total', { outcome: 'scored' }],
+    [0, 'longhaul_evaluation_results_total', { outcome: 'error' }],
+  ];
+
+  await adds(changes, async () => {
+    const body = scripted({ steps: [{ text: 'Done.' }] }, 'Go.');
+    const sent = await stack.request('POST', `/hooks/${stack.tenant.workspaceId}/${slug}` as never, { body: { text: body } });
+    expect(sent.status).toBeLessThan(300);
+    const searched = await stack.request('POST', `/knowledge-bases/${baseId}/search`, { body: { query: 'anything', mode: 'lexical' } });
+    expect(searched.status).toBe(200);
+    const dataset = { items: [{ id: 'one', input: scripted({ steps: [{ text: 'yes' }] }, 'Say yes.'), expected: 'yes' }] };
+    const asked = { agent_id: agentId, dataset, evaluators: [{ key: 'exact', type: 'exact_match' }] };
+    expect((await stack.request('POST', '/evaluations', { body: asked })).status).toBe(201);
+  });
+});
+
 test('a mail is counted when it has been tried', async () => {
   await adds([[1, 'longhaul_mail_tries_total', { result: 'sent' }]], () =>
     stack.request('POST', '/auth/password/forgot', { body: { email: stack.tenant.users.member.email } }),

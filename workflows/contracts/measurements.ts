@@ -1,3 +1,4 @@
+import type { Severity } from './review/code-review.ts';
 import type { TerminalRunStatus } from './runs/runs.ts';
 
 /**
@@ -29,7 +30,38 @@ export type Measurement =
       /** The part of the cost that was not held in a budget or cap before the call: decimal string. */
       readonly aboveEstimate: string;
       readonly currency: string;
-    };
+    }
+  | {
+      readonly kind: 'search';
+      readonly searcher: (typeof searchers)[number];
+      readonly outcome: SearchOutcome;
+      /** Seconds, with the vector of the query. */
+      readonly afterS: number;
+    }
+  | {
+      readonly kind: 'delivery';
+      /** What a delivery to a webhook endpoint came to, as its row has it. */
+      readonly status: string;
+    }
+  | {
+      readonly kind: 'review_ended';
+      readonly outcome: ReviewOutcome;
+      /** New findings, and those that came back, by severity. */
+      readonly findings: Readonly<Partial<Record<Severity, number>>>;
+    }
+  | { readonly kind: 'evaluation_ended'; readonly status: EvaluationOutcome; readonly results: number; readonly errors: number };
+
+/** Who searches knowledge: a caller of the API, or a run. */
+export const searchers = ['caller', 'run'] as const;
+/** `degraded`: a leg did not cover a whole base. */
+export const searchOutcomes = ['found', 'nothing', 'degraded', 'failed'] as const;
+export type SearchOutcome = (typeof searchOutcomes)[number];
+
+/** What a run of a review did: `skipped` for a pull request that it did not judge; `ask` and `fix` for commands in comments. */
+export const reviewOutcomes = ['reviewed', 'skipped', 'ask', 'fix'] as const;
+export type ReviewOutcome = (typeof reviewOutcomes)[number];
+export const evaluationOutcomes = ['succeeded', 'failed', 'cancelled'] as const;
+export type EvaluationOutcome = (typeof evaluationOutcomes)[number];
 
 export const tokenBuckets = ['input', 'output', 'cached_read', 'cached_write', 'reasoning'] as const;
 export type TokenBucket = (typeof tokenBuckets)[number];

@@ -12,7 +12,7 @@ const usualPassages = 5;
 /** The builtin `knowledge_search`: returns passages of the bases that the run may read now, as data between lines of a random boundary. */
 export async function searchKnowledge(
   { args, run, place, variables, transact }: ToolExecution,
-  deps: Pick<ToolDeps, 'embedder' | 'env'>,
+  deps: Pick<ToolDeps, 'embedder' | 'env' | 'measure'>,
 ): Promise<ToolOutcome> {
   if (run === null) return failed('tool_unavailable', 'knowledge is searched within a run only', false);
   const query = String(args['query']).trim();

@@ -56,6 +56,7 @@ const everywhere: readonly (readonly [string, string])[] = [
   ['g u', t.keys.goRuns],
   ['g i', t.keys.goApprovals],
   ['g p', t.keys.goPlayground],
+  ['Ctrl-K', t.keys.palette],
   ['?', t.keys.help],
   ['Esc', t.keys.escape],
 ];
@@ -65,6 +66,8 @@ const inApprovals: readonly (readonly [string, string])[] = [
   ['a', t.keys.approve],
   ['r', t.keys.reject],
   ['e', t.keys.edit],
+  ['x', t.keys.select],
+  ['Shift+A', t.keys.approveSelected],
 ];
 
 /** The list that `?` opens. */

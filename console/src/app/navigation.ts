@@ -21,4 +21,29 @@ export const navigation: readonly { readonly title: string; readonly links: read
       { to: '/w/$workspaceId/playground', label: t.nav.playground, floor: 'viewer' },
     ],
   },
+  // usage, budgets, alerts, people, audit
+  {
+    title: t.nav.organization,
+    links: [
+      { to: '/w/$workspaceId/usage', label: t.nav.usage, floor: 'viewer' },
+      { to: '/w/$workspaceId/budgets', label: t.nav.budgets, floor: 'viewer' },
+      { to: '/w/$workspaceId/prices', label: t.nav.prices, floor: 'viewer' },
+      { to: '/w/$workspaceId/alerts', label: t.nav.alerts, floor: 'viewer' },
+      { to: '/w/$workspaceId/people', label: t.nav.people, floor: 'viewer' },
+      { to: '/w/$workspaceId/invitations', label: t.nav.invitations, floor: 'admin' },
+      { to: '/w/$workspaceId/service-keys', label: t.nav.serviceKeys, floor: 'admin' },
+      { to: '/w/$workspaceId/audit-log', label: t.nav.auditLog, floor: 'admin' },
+      { to: '/w/$workspaceId/settings', label: t.nav.settings, floor: 'viewer' },
+    ],
+  },
+  // operator
+  {
+    title: t.nav.operator,
+    links: [
+      { to: '/w/$workspaceId/operator/organizations', label: t.nav.organizations, floor: 'operator' },
+      { to: '/w/$workspaceId/operator/impersonations', label: t.nav.impersonations, floor: 'operator' },
+      { to: '/w/$workspaceId/operator/oauth-clients', label: t.nav.oauthClients, floor: 'operator' },
+      { to: '/w/$workspaceId/operator/system', label: t.nav.system, floor: 'operator' },
+    ],
+  },
 ];

@@ -1,8 +1,25 @@
-import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { QueryClient, queryOptions, timeoutManager } from '@tanstack/react-query';
 import { ApiError } from '@longhaul/client';
 import { api } from './api.ts';
+import { pace } from './pace.ts';
 import { isUnreachable } from './problem.ts';
 import { session } from './session.ts';
+import { impersonation, view } from './standing.ts';
+
+// Views that look again every few seconds pass over turns while the API wants fewer requests.
+timeoutManager.setTimeoutProvider({
+  setTimeout: (callback, ms) => window.setTimeout(callback, ms),
+  clearTimeout: (id) => window.clearTimeout(id),
+  setInterval: (callback, ms) => {
+    let lastAt = Date.now();
+    return window.setInterval(() => {
+      if (Date.now() - lastAt < pace.interval(ms) - ms / 2) return;
+      lastAt = Date.now();
+      callback();
+    }, ms);
+  },
+  clearInterval: (id) => window.clearInterval(id),
+});
 
 /** What the console knows of the server, kept with its age while the server is away. */
 export const queryClient = new QueryClient({
@@ -22,7 +39,14 @@ export const queryClient = new QueryClient({
   },
 });
 
-session.onLeave(() => queryClient.clear());
+session.onLeave(() => {
+  // Whoever signs in next is nobody's stand-in.
+  impersonation.end();
+  view.set(null);
+  queryClient.clear();
+});
+// As whom a tab asks, and of what, has changed: what it knew is another's.
+impersonation.subscribe(() => queryClient.clear());
 
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => api.getMe({}, { signal }), staleTime: 30_000 });
 export const workspacesQuery = queryOptions({

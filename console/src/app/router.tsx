@@ -1,7 +1,14 @@
 import { createRoute, createRouter, lazyRouteComponent, Navigate } from '@tanstack/react-router';
+import { accountRoute } from '../account/routes.ts';
+import { alertRoute, alertRulesRoute, alertsRoute } from '../alerts/routes.ts';
 import { approvalsRoute } from '../approvals/routes.ts';
+import { consentRoute } from '../consent/routes.ts';
+import { clientsRoute, impersonationsRoute, organizationsRoute, systemRoute } from '../operator/routes.ts';
+import { settingsRoute } from '../organization/routes.ts';
+import { auditEntryRoute, auditRoute, invitationsRoute, keysRoute, peopleRoute, personRoute } from '../people/routes.ts';
 import { playgroundRoute } from '../playground/routes.ts';
 import { runRoute, runsRoute } from '../runs/routes.ts';
+import { budgetsRoute, pricesRoute, usageRoute } from '../usage/routes.ts';
 import { inside, root, workspaceRoute } from './base-routes.tsx';
 import { AcceptInvitation, ConfirmEmail, ForgotPassword, NewPassword } from './mail-pages.tsx';
 import { ViewFault } from './not-found.tsx';
@@ -31,6 +38,7 @@ export const router = createRouter({
     invitation,
     inside.addChildren([
       home,
+      consentRoute,
       workspaceRoute.addChildren([
         workspaceHome,
         // runs
@@ -40,6 +48,30 @@ export const router = createRouter({
         approvalsRoute,
         // playground
         playgroundRoute,
+        // usage
+        usageRoute,
+        budgetsRoute,
+        pricesRoute,
+        // alerts
+        alertsRoute,
+        alertRoute,
+        alertRulesRoute,
+        // people
+        peopleRoute,
+        personRoute,
+        invitationsRoute,
+        keysRoute,
+        auditRoute,
+        auditEntryRoute,
+        // organization
+        settingsRoute,
+        // account
+        accountRoute,
+        // operator
+        organizationsRoute,
+        impersonationsRoute,
+        clientsRoute,
+        systemRoute,
       ]),
     ]),
   ]),

@@ -22,9 +22,11 @@ import { isAtLeast, useMe } from './access.ts';
 import { KeyHelp, useGoKeys } from './keys.tsx';
 import { navigation } from './navigation.ts';
 import { NotFound } from './not-found.tsx';
+import { Palette } from './palette.tsx';
 import { workspacesQuery } from './queries.ts';
 import { session } from './session.ts';
 import styles from './shell.module.css';
+import { StandingBanner } from './standing-banner.tsx';
 
 const lastKey = 'longhaul-workspace';
 
@@ -66,9 +68,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <Navigation workspaceId={workspaceId} />
       </aside>
       <main id="content" className={styles.content} tabIndex={-1}>
+        <StandingBanner />
         {isKnown ? children : <NotFound />}
       </main>
       <KeyHelp />
+      <Palette workspaceId={isKnown ? workspaceId : undefined} />
     </div>
   );
 }
@@ -135,7 +139,7 @@ function Navigation({ workspaceId, onChosen }: NavigationProps) {
             </section>
           ))}
       </nav>
-      <Account />
+      <Account workspaceId={workspaceId} />
     </>
   );
 }
@@ -162,8 +166,9 @@ function WorkspaceSwitch({ workspaceId }: { readonly workspaceId: string | undef
   );
 }
 
-function Account() {
+function Account({ workspaceId }: { readonly workspaceId: string | undefined }) {
   const { user, role } = useMe();
+  const navigate = useNavigate();
   const email = user?.email ?? '';
   return (
     <MenuTrigger>
@@ -181,9 +186,11 @@ function Account() {
         <Menu
           onAction={(key) => {
             if (key === 'sign-out') void session.signOut();
+            if (key === 'account' && workspaceId !== undefined) void navigate({ to: '/w/$workspaceId/account', params: { workspaceId } });
             if (key === 'reference') window.open('/redoc', '_blank', 'noopener');
           }}
         >
+          {workspaceId !== undefined && <MenuItem id="account">{t.nav.yourAccount}</MenuItem>}
           <MenuItem id="reference">{t.nav.reference}</MenuItem>
           <MenuItem id="sign-out">{t.nav.signOut}</MenuItem>
         </Menu>

@@ -1,5 +1,7 @@
 import { connection } from './connection.ts';
+import { pace } from './pace.ts';
 import { decodeProblem, reasonOf } from './problem.ts';
+import { impersonation, viewHeaders } from './standing.ts';
 import { session, SignedOutError } from './session.ts';
 import { askStepUp } from './step-up-requests.ts';
 
@@ -12,12 +14,20 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
   let hasRefreshed = false;
   let hasSteppedUp = false;
   for (;;) {
-    const token = session.accessToken();
-    if (token === null) return signedOutReply();
+    const own = session.accessToken();
+    if (own === null) return signedOutReply();
+    const acting = impersonation.get();
+    const token = acting?.token ?? own;
     const answer = await send(request.clone(), token);
+    if (answer.status === 429) await slowDown(answer);
     if (answer.status !== 401) return answer;
 
     const problem = await decodeProblem(answer);
+    if (acting !== null && problem?.code !== 'mfa_required') {
+      // It ends by time, or by another tab or operator: the tab goes on as the operator.
+      impersonation.end();
+      return answer;
+    }
     if (problem?.code === 'token_expired' && !hasRefreshed) {
       hasRefreshed = true;
       if (await isRefreshed(token)) continue;
@@ -35,6 +45,12 @@ export async function sessionFetch(input: RequestInfo | URL, init: RequestInit =
   }
 }
 
+/** Notes that a quota of requests is used up. Other limits, such as that of live runs, concern one operation and no polling. */
+async function slowDown(answer: Response): Promise<void> {
+  const problem = await decodeProblem(answer);
+  if (problem !== null && 'violated_policies' in problem.context) pace.pause(problem.retry_after_s ?? 1);
+}
+
 /** False when the session is over. */
 async function isRefreshed(stale: string): Promise<boolean> {
   try {
@@ -48,6 +64,7 @@ async function isRefreshed(stale: string): Promise<boolean> {
 
 async function send(request: Request, token: string): Promise<Response> {
   request.headers.set('authorization', `Bearer ${token}`);
+  for (const [name, value] of Object.entries(viewHeaders())) request.headers.set(name, value);
   try {
     const answer = await fetch(request);
     connection.heard(answer.status);

@@ -1,15 +1,20 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useImperativeHandle, useRef, useState, type Ref } from 'react';
+import type { ApiError } from '@longhaul/client';
 import { Button } from 'react-aria-components';
 import { useMay } from '../app/access.ts';
 import { api } from '../app/api.ts';
 import { t } from '../messages/en.ts';
+import { Check } from '../ui/check.tsx';
 import { Area } from '../ui/fields.tsx';
 import { Json } from '../ui/json.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { Countdown } from '../ui/time.tsx';
 import { useIntent } from '../ui/use-intent.ts';
-import { wantsText, type Question } from './question.ts';
+import { EditArgs } from './edit-args.tsx';
+import { isTooLate } from './too-late.ts';
+import type { Question } from './question.ts';
+import { Respond } from './respond.tsx';
 import styles from './approvals.module.css';
 
 /** What keys can do to a card. */
@@ -18,6 +23,8 @@ export interface CardHandle {
   approve(): void;
   reject(): void;
   edit(): void;
+  /** Adds it to those that are answered together, or takes it away. */
+  select(): void;
 }
 
 interface QuestionCardProps {
@@ -25,6 +32,10 @@ interface QuestionCardProps {
   readonly ref?: Ref<CardHandle>;
   readonly onFocus?: () => void;
   readonly onAnswered?: (decision: string) => void;
+  /** The answer came too late: somebody else was faster, or the time was over. The card goes; its reader is to be told. */
+  readonly onTooLate?: (error: ApiError) => void;
+  /** Where several can be answered together. */
+  readonly selection?: { readonly isSelected: boolean; readonly onChange: (isSelected: boolean) => void };
 }
 
 type Answer =
@@ -35,15 +46,20 @@ type Answer =
 type Resolution = Answer & { readonly approval_id: string; readonly comment?: string; readonly args_hash?: string };
 
 /** A question with its arguments and the answers that it allows. An answer carries the hash of the arguments on screen, so none is given to others. */
-export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCardProps) {
+export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, selection }: QuestionCardProps) {
   const card = useRef<HTMLElement>(null);
   const mayAnswer = useMay(question.floor);
   const queries = useQueryClient();
   const [isEditing, setEditing] = useState(false);
   const [comment, setComment] = useState('');
-  const { send, sending, error } = useIntent((resolution: Resolution, options) =>
-    api.resolveRunApprovals({ run_id: question.runId, resolutions: [resolution] }, options),
-  );
+  const { send, sending, error } = useIntent(async (resolution: Resolution, options) => {
+    try {
+      await api.resolveRunApprovals({ run_id: question.runId, resolutions: [resolution] }, options);
+    } catch (thrown) {
+      if (isTooLate(thrown)) onTooLate?.(thrown);
+      throw thrown;
+    }
+  });
 
   const allows = (decision: string) => mayAnswer && question.decisions.includes(decision);
   const answer = async (given: Answer) => {
@@ -61,6 +77,7 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
     approve: () => void (allows('approve') && answer({ decision: 'approve' })),
     reject: () => void (allows('reject') && answer({ decision: 'reject' })),
     edit: () => void (allows('edit') && setEditing(true)),
+    select: () => void (allows('approve') && selection?.onChange(!selection.isSelected)),
   }));
 
   return (
@@ -75,6 +92,9 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
     >
       <header className={styles.cardHead}>
         {question.slug !== null && <code className={styles.slug}>{question.slug}</code>}
+        {selection !== undefined && allows('approve') && (
+          <Check label={t.approvals.select} isChecked={selection.isSelected} onChange={selection.onChange} />
+        )}
         {question.isCritical && <span className={styles.critical}>{t.approvals.critical}</span>}
         <span className="hint">
           {t.approvals.expires} <Countdown to={question.expiresAt} />, {t.approvals.onExpiry[question.onExpiry] ?? question.onExpiry}
@@ -82,7 +102,7 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
       </header>
       {question.prompt !== '' && <p className={styles.prompt}>{question.prompt}</p>}
       {question.args !== null && !isEditing && <Json value={question.args} label={t.run.args} />}
-      {error !== null && <Fault error={error} />}
+      {error !== null && !(onTooLate !== undefined && isTooLate(error)) && <Fault error={error} />}
       {!mayAnswer && <p className="hint">{t.approvals.needsAdmin}</p>}
       {isEditing && (
         <EditArgs
@@ -132,98 +152,5 @@ export function QuestionCard({ question, ref, onFocus, onAnswered }: QuestionCar
         </>
       )}
     </article>
-  );
-}
-
-interface EditArgsProps {
-  readonly args: Readonly<Record<string, unknown>>;
-  readonly isBusy: boolean;
-  readonly onDone: (args: Record<string, unknown>) => void;
-  readonly onCancel: () => void;
-}
-
-/** Other arguments than those that were asked for, with the ones asked for beside them. */
-function EditArgs({ args, isBusy, onDone, onCancel }: EditArgsProps) {
-  const [text, setText] = useState(() => JSON.stringify(args, null, 2));
-  const [error, setError] = useState<string | null>(null);
-  const done = () => {
-    const read = objectIn(text);
-    if (typeof read === 'string') setError(read);
-    else onDone(read);
-  };
-  return (
-    <div className="stack">
-      <div className={styles.sides}>
-        <div className="stack">
-          <h3>{t.approvals.before}</h3>
-          <Json value={args} label={t.approvals.before} />
-        </div>
-        <Area
-          label={t.approvals.after}
-          isMono
-          rows={Math.min(20, text.split('\n').length + 1)}
-          value={text}
-          onChange={setText}
-          error={error}
-          autoFocus
-        />
-      </div>
-      <div className="actions">
-        <Button className="react-aria-Button primary" isPending={isBusy} onPress={done}>
-          {t.approvals.editDo}
-        </Button>
-        <Button onPress={onCancel}>{t.actions.cancel}</Button>
-      </div>
-    </div>
-  );
-}
-
-/** The object that a text is, or what is wrong with it. */
-function objectIn(text: string): Record<string, unknown> | string {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return t.approvals.mustBeObject;
-    return value as Record<string, unknown>; // told by the line before
-  } catch {
-    return t.approvals.invalidJson;
-  }
-}
-
-interface RespondProps {
-  readonly question: Question;
-  readonly isBusy: boolean;
-  readonly onDone: (response: unknown) => void;
-}
-
-/** The answer to a question of the agent: a text, or JSON where its schema wants more. */
-function Respond({ question, isBusy, onDone }: RespondProps) {
-  const isText = wantsText(question.responseSchema);
-  const [text, setText] = useState('');
-  const [error, setError] = useState<string | null>(null);
-  const done = () => {
-    if (isText) return onDone(text);
-    try {
-      onDone(JSON.parse(text));
-    } catch {
-      setError(t.approvals.invalidJson);
-    }
-  };
-  return (
-    <div className="stack">
-      <Area
-        label={isText ? t.approvals.response : t.approvals.responseJson}
-        isMono={!isText}
-        rows={2}
-        value={text}
-        onChange={setText}
-        error={error}
-      />
-      {!isText && question.responseSchema !== null && <Json value={question.responseSchema} label="Schema" />}
-      <div className="actions">
-        <Button className="react-aria-Button primary" isPending={isBusy} isDisabled={text.trim() === ''} onPress={done}>
-          {t.approvals.respond}
-        </Button>
-      </div>
-    </div>
   );
 }

@@ -2,6 +2,8 @@
 export interface Conversation {
   readonly agent?: string;
   readonly persona?: string;
+  /** A revision other than the active one. */
+  readonly revision?: string;
   readonly session?: string;
 }
 
@@ -10,6 +12,6 @@ export function parseConversation(search: Readonly<Record<string, unknown>>): Co
     const value = search[name];
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
-  const [agent, persona, session] = [text('agent'), text('persona'), text('session')];
-  return { ...(agent && { agent }), ...(persona && { persona }), ...(session && { session }) };
+  const [agent, persona, revision, session] = [text('agent'), text('persona'), text('revision'), text('session')];
+  return { ...(agent && { agent }), ...(persona && { persona }), ...(revision && { revision }), ...(session && { session }) };
 }

@@ -1,7 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useState, type FormEvent, type KeyboardEvent } from 'react';
-import { Button, Form } from 'react-aria-components';
+import { Button } from 'react-aria-components';
 import { useMay } from '../app/access.ts';
 import { api } from '../app/api.ts';
 import { useTitle } from '../app/card-page.tsx';
@@ -10,14 +9,12 @@ import { t } from '../messages/en.ts';
 import { isRunLive } from '../runs/run-filters.ts';
 import { Transcript } from '../runs/transcript.tsx';
 import { useTimeline } from '../runs/use-timeline.ts';
-import { useDraft } from '../ui/draft.ts';
-import { useIntent } from '../ui/use-intent.ts';
 import { Choice } from '../ui/choice.tsx';
-import { Area } from '../ui/fields.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';
 import { parseConversation, type Conversation } from './conversation.ts';
 import styles from './playground.module.css';
+import { Say } from './say.tsx';
 
 const pollMs = 5_000;
 const turnsShown = 10;
@@ -40,6 +37,12 @@ export function PlaygroundPage() {
   const personas = useQuery({
     queryKey: ['personas', agentId],
     queryFn: ({ signal }) => api.listPersonas({ agent_id: agentId, limit: 200 }, { signal }),
+    enabled: agentId !== '',
+    staleTime: 60_000,
+  });
+  const revisions = useQuery({
+    queryKey: ['revisions', agentId],
+    queryFn: ({ signal }) => api.listAgentRevisions({ agent_id: agentId, limit: 50 }, { signal }),
     enabled: agentId !== '',
     staleTime: 60_000,
   });
@@ -72,6 +75,20 @@ export function PlaygroundPage() {
               value={conversation.persona ?? ''}
               options={[{ id: '', label: t.playground.noPersona }, ...choices.map(({ slug, name }) => ({ id: slug, label: name }))]}
               onChange={(persona) => void go(parseConversation({ ...conversation, persona }))}
+            />
+          )}
+          {(revisions.data?.items ?? []).length > 1 && (
+            <Choice
+              label={t.playground.revision}
+              value={conversation.revision ?? ''}
+              options={[
+                { id: '', label: t.playground.activeRevision },
+                ...(revisions.data?.items ?? []).map(({ id, number, note }) => ({
+                  id,
+                  label: t.playground.revisionNumber(number, note?.slice(0, 60) ?? ''),
+                })),
+              ]}
+              onChange={(revision) => void go(parseConversation({ ...conversation, agent: agentId, revision }))}
             />
           )}
         </div>
@@ -131,78 +148,5 @@ function Turn({ runId, workspaceId }: { readonly runId: string; readonly workspa
         </Link>
       </p>
     </section>
-  );
-}
-
-interface SayProps extends TalkProps {
-  readonly liveRunId: string | null;
-}
-
-function Say({ workspaceId, conversation, liveRunId, onBegun }: SayProps) {
-  const { agent, persona, session } = conversation;
-  const queries = useQueryClient();
-  const [text, setText] = useDraft(`playground:${agent}:${session ?? ''}`);
-  const [onBusy, setOnBusy] = useState<'enqueue' | 'steer'>('enqueue');
-  // A first message that is sent again, after a lost answer, is that of the same conversation.
-  const [named] = useState(() => session ?? `console-${crypto.randomUUID()}`);
-  const start = useIntent(api.createRun.bind(api));
-  const cancel = useIntent(api.cancelRun.bind(api));
-
-  const send = async () => {
-    if (text.trim() === '') return;
-    const isSent = await start.send({
-      workspace_id: workspaceId,
-      agent_id: agent,
-      session_key: named,
-      input: { text },
-      on_busy: onBusy,
-      ...(persona && { persona_slug: persona }),
-    });
-    if (!isSent) return;
-    setText('');
-    if (session === undefined) await onBegun(named);
-    await queries.invalidateQueries({ queryKey: ['playground'] });
-  };
-  const stop = async () => {
-    if (liveRunId === null) return;
-    await cancel.send({ run_id: liveRunId, policy: 'interrupt' });
-    await queries.invalidateQueries({ queryKey: ['playground'] });
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    void send();
-  };
-  const onSubmit = (event: FormEvent) => {
-    event.preventDefault();
-    void send();
-  };
-  return (
-    <Form className={styles.say} onSubmit={onSubmit}>
-      {start.error !== null && <Fault error={start.error} />}
-      {cancel.error !== null && <Fault error={cancel.error} />}
-      <Area label={t.playground.input} hint={t.playground.hint} rows={3} value={text} onChange={setText} onKeyDown={onKeyDown} />
-      <div className="actions">
-        <Button type="submit" className="react-aria-Button primary" isPending={start.isBusy} isDisabled={text.trim() === ''}>
-          {t.playground.send}
-        </Button>
-        {liveRunId !== null && (
-          <Button isPending={cancel.isBusy} onPress={() => void stop()}>
-            {t.playground.stop}
-          </Button>
-        )}
-      </div>
-      {liveRunId !== null && (
-        <Choice
-          label={t.playground.busy}
-          value={onBusy}
-          onChange={setOnBusy}
-          options={[
-            { id: 'enqueue', label: t.playground.queue },
-            { id: 'steer', label: t.playground.steer },
-          ]}
-        />
-      )}
-    </Form>
   );
 }

@@ -4,7 +4,8 @@ import type { Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
 import { Choice } from '../ui/choice.tsx';
 import { Field } from '../ui/fields.tsx';
-import { parseRunFilters, runStatuses, textFilters, waitingOns, type RunFilters } from './run-filters.ts';
+import { t as own } from './messages.ts';
+import { parseRunFilters, runStatuses, waitingOns, type RunFilters } from './run-filters.ts';
 import styles from './runs.module.css';
 
 interface FilterBarProps {
@@ -13,12 +14,11 @@ interface FilterBarProps {
   readonly onChange: (filters: RunFilters) => void;
 }
 
-/** Filters as fields; those that only links set are shown as what they are, and can be taken away. */
+/** Every filter of the list as a field. */
 export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
   const any = { id: '', label: t.runs.any };
   const set = (name: keyof RunFilters, value: string) => onChange(parseRunFilters({ ...filters, [name]: value }));
-  const rare = [filters.session_key, filters.subject_id, filters.from, filters.to].filter((value) => value !== undefined).length;
-  const fromLinks = textFilters.filter((name) => isFromLinks(name) && filters[name] !== undefined);
+  const rare = rareFilters.filter((name) => filters[name] !== undefined).length;
 
   return (
     <div role="group" aria-label={t.runs.filters} className={`${styles.filters} ${styles.bar}`}>
@@ -45,6 +45,9 @@ export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
         <div className={styles.filters}>
           <Typed label={t.runs.sessionKey} value={filters.session_key ?? ''} onSettle={(value) => set('session_key', value)} />
           <Typed label={t.runs.subject} value={filters.subject_id ?? ''} onSettle={(value) => set('subject_id', value)} />
+          {idFilters.map(([name, label]) => (
+            <Typed key={name} label={label} isId value={filters[name] ?? ''} onSettle={(value) => set(name, value)} />
+          ))}
           <Day label={t.runs.from} at={filters.from} onChange={(value) => set('from', value)} />
           <Day label={t.runs.to} at={filters.to} onChange={(value) => set('to', value)} />
         </div>
@@ -54,40 +57,50 @@ export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
           {t.runs.clear}
         </Button>
       )}
-      {fromLinks.map((name) => (
-        <Button key={name} className="react-aria-Button quiet" onPress={() => set(name, '')} aria-label={`${t.runs.clear}: ${name}`}>
-          <code>
-            {name} {filters[name]?.slice(-12)}
-          </code>
-          ✕
-        </Button>
-      ))}
     </div>
   );
 }
 
-function isFromLinks(name: string): boolean {
-  return name.endsWith('_run_id') || name === 'trigger_id' || name === 'binding_id';
-}
+const rareFilters = [
+  'session_key',
+  'subject_id',
+  'trigger_id',
+  'parent_run_id',
+  'evaluation_run_id',
+  'binding_id',
+  'from',
+  'to',
+] as const satisfies readonly (keyof RunFilters)[];
+
+const idFilters = [
+  ['trigger_id', own.trigger],
+  ['parent_run_id', own.parentRun],
+  ['evaluation_run_id', own.evaluation],
+  ['binding_id', own.binding],
+] as const;
 
 interface TypedProps {
   readonly label: string;
   readonly value: string;
   readonly onSettle: (value: string) => void;
+  /** Whether only an id, or nothing, becomes a filter. */
+  readonly isId?: boolean;
 }
 
 const settleMs = 350;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** A text that becomes a filter when its typist pauses. */
-function Typed({ label, value, onSettle }: TypedProps) {
+function Typed({ label, value, onSettle, isId = false }: TypedProps) {
   const [typed, setTyped] = useState({ of: value, text: value });
   const text = typed.of === value ? typed.text : value;
+  const isWrong = isId && text.trim() !== '' && !uuid.test(text.trim());
   useEffect(() => {
-    if (text === value) return;
+    if (text === value || isWrong) return;
     const timer = setTimeout(() => onSettle(text.trim()), settleMs);
     return () => clearTimeout(timer);
   });
-  return <Field label={label} value={text} onChange={(next) => setTyped({ of: value, text: next })} />;
+  return <Field label={label} value={text} error={isWrong ? own.notAnId : null} onChange={(next) => setTyped({ of: value, text: next })} />;
 }
 
 /** A day in the reader's zone: its first moment is the filter. */

@@ -1,6 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { workspaceRoute } from '../app/base-routes.tsx';
 import { parseRunFilters } from './run-filters.ts';
+import { parseRunTab } from './run-tab.ts';
 
 export const runsRoute = createRoute({
   getParentRoute: () => workspaceRoute,
@@ -11,5 +12,6 @@ export const runsRoute = createRoute({
 export const runRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/runs/$runId',
+  validateSearch: parseRunTab,
   component: lazyRouteComponent(() => import('./run-page.tsx'), 'RunPage'),
 });

@@ -2,21 +2,24 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
+import { Json } from '../ui/json.tsx';
 import { formatCount, Money } from '../ui/money.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { Duration, Time } from '../ui/time.tsx';
+import { Countdown, Duration, Time } from '../ui/time.tsx';
+import { t as own } from './messages.ts';
 import styles from './run.module.css';
+import { Vote } from './vote.tsx';
 
 interface RunFactsProps {
   readonly run: Views['RunView'];
   readonly workspaceId: string;
   /** Of the run and all below it, as far as the frames have told. */
   readonly usage: Views['UsageTotals'];
+  readonly isLive: boolean;
 }
 
 /** What a run is, where it comes from and what it has cost. */
-export function RunFacts({ run, workspaceId, usage }: RunFactsProps) {
-  const { own } = run.usage;
+export function RunFacts({ run, workspaceId, usage, isLive }: RunFactsProps) {
   return (
     <section className={styles.facts} aria-label={t.run.facts}>
       {run.error !== null && <Notice tone="bad" text={`${run.error.code}: ${run.error.message}`} />}
@@ -40,12 +43,10 @@ export function RunFacts({ run, workspaceId, usage }: RunFactsProps) {
         )}
         <Fact title={t.run.cost}>
           <Money amount={usage.cost_amount} currency={usage.currency} />
-          {run.usage.subtree.model_calls !== own.model_calls && (
-            <span className="hint">
-              {' '}
-              ({t.run.ownCost} <Money amount={own.cost_amount} currency={own.currency} />)
-            </span>
-          )}
+          <span className="hint">
+            {' '}
+            {own.tree.subtree}; {own.tree.own} <Money amount={run.usage.own.cost_amount} currency={run.usage.own.currency} />
+          </span>
         </Fact>
         <Fact title={t.run.tokens}>
           {formatCount(usage.tokens.input + usage.tokens.cached_read + usage.tokens.cached_write)} / {formatCount(usage.tokens.output)}
@@ -66,10 +67,26 @@ export function RunFacts({ run, workspaceId, usage }: RunFactsProps) {
             </Link>
           </Fact>
         )}
+        {run.retry_of_run_id !== null && (
+          <Fact title={run.forked_at_message_id === null ? own.retryOf : own.forkedFrom}>
+            <Link to="/w/$workspaceId/runs/$runId" params={{ workspaceId, runId: run.retry_of_run_id }}>
+              {run.retry_of_run_id.slice(-12)}
+            </Link>
+          </Fact>
+        )}
+        {run.persona_slug !== null && <Fact title={own.persona}>{run.persona_slug}</Fact>}
+        {run.queue_position !== null && isLive && <Fact title={own.queue}>{formatCount(run.queue_position)}</Fact>}
+        {run.start_after !== null && run.started_at === null && (
+          <Fact title={own.startsAfter}>
+            <Time at={run.start_after} /> (<Countdown to={run.start_after} />)
+          </Fact>
+        )}
         <Fact title={t.run.id}>
           <code>{run.id}</code>
         </Fact>
       </dl>
+      {Object.keys(run.metadata).length > 0 && <Json value={run.metadata} label={own.metadata} />}
+      {!isLive && <Vote run={run} />}
     </section>
   );
 }

@@ -11,10 +11,12 @@ import { Fault, Notice } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';
 import { Countdown } from '../ui/time.tsx';
 import { CancelRun } from './cancel-run.tsx';
+import { PurgeRun } from './purge-run.tsx';
 import { RetryRun } from './retry-run.tsx';
 import { RunFacts } from './run-facts.tsx';
 import { isRunLive } from './run-filters.ts';
 import styles from './run.module.css';
+import { RunTabs } from './run-tabs.tsx';
 import { SteerRun } from './steer-run.tsx';
 import { Transcript } from './transcript.tsx';
 import { useTimeline } from './use-timeline.ts';
@@ -31,6 +33,7 @@ export function RunPage() {
 function OneRun({ runId, workspaceId }: { readonly runId: string; readonly workspaceId: string }) {
   const { timeline, link } = useTimeline(runId);
   const mayAct = useMay('member');
+  const mayPurge = useMay('admin');
   const run = useQuery({
     queryKey: ['run', runId],
     queryFn: ({ signal }) => api.getRun({ run_id: runId }, { signal }),
@@ -68,13 +71,16 @@ function OneRun({ runId, workspaceId }: { readonly runId: string; readonly works
         <LinkState link={link} />
         {mayAct && isLive && <CancelRun runId={runId} isCancelling={status === 'cancelling'} />}
         {mayAct && !isLive && run.data.parent_run_id === null && <RetryRun runId={runId} workspaceId={workspaceId} />}
+        {mayPurge && !isLive && <PurgeRun runId={runId} workspaceId={workspaceId} />}
       </header>
       <div className={styles.columns}>
         <div className={styles.main}>
-          <Transcript timeline={timeline} runId={runId} workspaceId={workspaceId} isLoading={link === 'connecting'} />
-          {mayAct && isLive && status !== 'cancelling' && <SteerRun runId={runId} />}
+          <RunTabs run={run.data} workspaceId={workspaceId} isLive={isLive}>
+            <Transcript timeline={timeline} runId={runId} workspaceId={workspaceId} isLoading={link === 'connecting'} />
+            {mayAct && isLive && status !== 'cancelling' && <SteerRun runId={runId} />}
+          </RunTabs>
         </div>
-        <RunFacts run={run.data} workspaceId={workspaceId} usage={timeline.usage ?? run.data.usage.subtree} />
+        <RunFacts run={run.data} workspaceId={workspaceId} usage={timeline.usage ?? run.data.usage.subtree} isLive={isLive} />
       </div>
       <Announcer status={status} count={timeline.entries.length} />
     </div>

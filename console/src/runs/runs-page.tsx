@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import { Button } from 'react-aria-components';
+import { useMay } from '../app/access.ts';
 import { api, type Views } from '../app/api.ts';
 import { useTitle } from '../app/card-page.tsx';
 import { runsRoute } from './routes.ts';
@@ -12,9 +13,11 @@ import { Money } from '../ui/money.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';
 import { Duration, Time } from '../ui/time.tsx';
+import { CancelRuns } from './cancel-runs.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import type { RunFilters } from './run-filters.ts';
 import styles from './runs.module.css';
+import { StartBatch } from './start-batch.tsx';
 
 type Run = Views['RunView'];
 
@@ -23,6 +26,8 @@ export function RunsPage() {
   useTitle(t.runs.title);
   const { workspaceId } = runsRoute.useParams();
   const filters = runsRoute.useSearch();
+  const mayStart = useMay('member');
+  const mayCancel = useMay('admin');
   const navigate = useNavigate();
   const key = JSON.stringify(filters);
   const fetchPage = useCallback(
@@ -42,6 +47,8 @@ export function RunsPage() {
     <div className={styles.page}>
       <div className={styles.top}>
         <h1>{t.runs.title}</h1>
+        {mayStart && <StartBatch workspaceId={workspaceId} agents={agents.data?.items ?? []} />}
+        {mayCancel && <CancelRuns workspaceId={workspaceId} filters={filters} />}
         {list.freshCount > 0 && <Button onPress={list.showFresh}>{t.list.fresh(list.freshCount)}</Button>}
       </div>
       <FilterBar filters={filters} agents={agents.data?.items ?? []} onChange={change} />

@@ -1,12 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, memo, Suspense } from 'react';
 import { QuestionCard } from '../approvals/question-card.tsx';
+import { AnsweredBy } from '../ui/answered-by.tsx';
 import type { Question } from '../approvals/question.ts';
 import { t } from '../messages/en.ts';
-import { Json } from '../ui/json.tsx';
+import { Json, LongText } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';
 import { formatDuration, Time } from '../ui/time.tsx';
+import { Blocks } from './blocks.tsx';
 import styles from './run.module.css';
 import type { CallEntry, ChildEntry, Entry, MessageEntry, QuestionEntry, Timeline } from './timeline.ts';
 
@@ -66,7 +68,7 @@ function One({ entry, entries }: { readonly entry: Exclude<Entry, ChildEntry>; r
 
 const Message = memo(function Message({ entry }: { readonly entry: MessageEntry }) {
   const text = entry.content === null ? Object.values(entry.parts).join('\n\n') : textOf(entry.content);
-  const rest = (entry.content ?? []).filter((block) => block.type === 'json' || block.type === 'citation' || block.type === 'attachment');
+  const rest = (entry.content ?? []).filter((block) => !('text' in block));
   if (text === '' && rest.length === 0 && entry.reasoning === '') return null;
   const isPerson = entry.role === 'user';
   const name = isPerson ? t.run.user : entry.role === 'system' ? t.run.system : (entry.model ?? 'Agent');
@@ -89,9 +91,7 @@ const Message = memo(function Message({ entry }: { readonly entry: MessageEntry 
             <Markdown text={text} />
           </Suspense>
         ))}
-      {rest.map((block, index) => (
-        <Json key={index} value={block.type === 'json' && 'value' in block ? block.value : block} label={block.type} />
-      ))}
+      <Blocks content={rest} isMarkdown={!isPerson} />
     </section>
   );
 });
@@ -134,15 +134,9 @@ const Call = memo(function Call({ entry }: { readonly entry: CallEntry }) {
   );
 });
 
-const textShown = 64 * 1024;
-
 function Output({ output }: { readonly output: unknown }) {
-  if (typeof output !== 'string') return <Json value={output} label={t.run.result} />;
-  return (
-    <pre className={styles.partial} tabIndex={0} role="region" aria-label={t.run.result}>
-      {output.slice(0, textShown)}
-    </pre>
-  );
+  if (typeof output === 'string') return <LongText text={output} label={t.run.result} />;
+  return <Json value={output} label={t.run.result} />;
 }
 
 function shortArgs({ args, argsText }: CallEntry): string {
@@ -159,7 +153,7 @@ function Asked({ entry, entries }: { readonly entry: QuestionEntry; readonly ent
   if (answer !== null)
     return (
       <p className={styles.answered}>
-        <code>{call?.slug ?? request.reason}</code> <Status status={answer.decision} />
+        <code>{call?.slug ?? request.reason}</code> <AnsweredBy resolver={answer.resolved_by} decision={answer.decision} />
         {answer.comment !== null && <q>{answer.comment}</q>}
       </p>
     );

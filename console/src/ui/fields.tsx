@@ -46,11 +46,24 @@ export interface AreaProps {
   readonly placeholder?: string;
   readonly isMono?: boolean;
   readonly onKeyDown?: (event: React.KeyboardEvent) => void;
+  readonly onPaste?: (event: React.ClipboardEvent) => void;
   readonly autoFocus?: boolean;
 }
 
 /** Several lines of text. */
-export function Area({ label, value, onChange, rows = 3, hint, error, placeholder, isMono = false, onKeyDown, autoFocus }: AreaProps) {
+export function Area({
+  label,
+  value,
+  onChange,
+  rows = 3,
+  hint,
+  error,
+  placeholder,
+  isMono = false,
+  onKeyDown,
+  onPaste,
+  autoFocus,
+}: AreaProps) {
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (autoFocus) area.current?.focus();
@@ -63,6 +76,7 @@ export function Area({ label, value, onChange, rows = 3, hint, error, placeholde
         rows={rows}
         placeholder={placeholder}
         onKeyDown={onKeyDown}
+        onPaste={onPaste}
         spellCheck={!isMono}
         className={`react-aria-TextArea${isMono ? ' mono' : ''}`}
       />

@@ -1,16 +1,17 @@
 import { useMemo, useState } from 'react';
 import { Button } from 'react-aria-components';
+import { t } from '../messages/en.ts';
 import styles from './json.module.css';
+import { JsonTree } from './json-tree.tsx';
+import { saveFile } from './save-file.ts';
 
 const foldedAt = 64 * 1024;
 const shownAtMost = 1024 * 1024;
 
-/** A value as JSON: large ones are folded, and the largest can only be saved. */
+/** A value as JSON. One over 64 KB is folded and opens as a tree, level by level; one over 1 MiB can only be saved. */
 export function Json({ value, label }: { readonly value: unknown; readonly label: string }) {
   const text = useMemo(() => JSON.stringify(value, null, 2) ?? 'null', [value]);
-  const [isOpen, setOpen] = useState(text.length <= foldedAt);
-  if (text.length > shownAtMost) return <Save text={text} label={label} />;
-  if (!isOpen) return <Button onPress={() => setOpen(true)}>{`${label}: ${Math.ceil(text.length / 1024)} KB`}</Button>;
+  if (text.length > foldedAt) return <Folded value={value} text={text} label={label} />;
   return (
     <pre className={styles.json} tabIndex={0} role="region" aria-label={label}>
       <code>{coloured(text)}</code>
@@ -18,16 +19,45 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
   );
 }
 
-function Save({ text, label }: { readonly text: string; readonly label: string }) {
-  const save = () => {
-    const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = `${label}.json`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  };
-  return <Button onPress={save}>{`${label}: ${(text.length / 1024 / 1024).toFixed(1)} MB ↓`}</Button>;
+/** The same for a text that is not JSON. */
+export function LongText({ text, label }: { readonly text: string; readonly label: string }) {
+  const [isOpen, setOpen] = useState(text.length <= foldedAt);
+  if (isOpen)
+    return (
+      <pre className={styles.json} tabIndex={0} role="region" aria-label={label}>
+        {text}
+      </pre>
+    );
+  return (
+    <div className={styles.folded}>
+      {text.length <= shownAtMost && <Button onPress={() => setOpen(true)}>{`${label}: ${sizeOf(text)}`}</Button>}
+      <Save text={text} label={label} type="text/plain" />
+    </div>
+  );
+}
+
+function Folded({ value, text, label }: { readonly value: unknown; readonly text: string; readonly label: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className="stack">
+      <div className={styles.folded}>
+        {text.length <= shownAtMost && (
+          <Button aria-expanded={isOpen} onPress={() => setOpen(!isOpen)}>{`${label}: ${sizeOf(text)}`}</Button>
+        )}
+        <Save text={text} label={label} type="application/json" />
+      </div>
+      {isOpen && <JsonTree value={value} label={label} />}
+    </div>
+  );
+}
+
+function Save({ text, label, type }: { readonly text: string; readonly label: string; readonly type: string }) {
+  const save = () => saveFile(`${label}.${type === 'text/plain' ? 'txt' : 'json'}`, new Blob([text], { type }));
+  return <Button className="react-aria-Button quiet" onPress={save}>{`${t.actions.download}: ${label}, ${sizeOf(text)}`}</Button>;
+}
+
+function sizeOf(text: string): string {
+  return text.length < shownAtMost ? `${Math.ceil(text.length / 1024)} KB` : `${(text.length / 1024 / 1024).toFixed(1)} MB`;
 }
 
 const colouredAtMost = 16 * 1024;

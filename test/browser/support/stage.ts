@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -117,4 +117,32 @@ export async function faultsOf({ page, faults }: Watched): Promise<string[]> {
     ];
   });
   return [...found, ...faults];
+}
+
+/**
+ * The same look, kept as a picture where `CONSOLE_SCREENSHOTS` is set: `docs/console/<name>-<width>-<light|dark>.png`. Pictures are for people; nothing compares
+ * them.
+ */
+export async function look(tab: Watched, name: string): Promise<string[]> {
+  await keepScreenshot(tab.page, name);
+  return (await faultsOf(tab)).map((fault) => `${name}: ${fault}`);
+}
+
+export async function keepScreenshot(page: Page, name: string): Promise<void> {
+  if (process.env['CONSOLE_SCREENSHOTS'] === undefined) return;
+  const scheme = await page.evaluate(() => (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
+  const width = page.viewportSize()?.width ?? 0;
+  const dir = join(root, 'docs/console');
+  mkdirSync(dir, { recursive: true });
+  await page.screenshot({ path: join(dir, `${name}-${width}-${scheme}.png`), fullPage: true });
+}
+
+/** Looks at what a context shows at 320 and 1280 px. */
+export async function lookAtWidths(tab: Watched, name: string): Promise<string[]> {
+  const faults: string[] = [];
+  for (const width of [320, 1280]) {
+    await tab.page.setViewportSize({ width, height: 800 });
+    faults.push(...(await look(tab, name)).map((fault) => `${width} px, ${fault}`));
+  }
+  return faults;
 }

@@ -7185,6 +7185,8 @@ export interface components {
        * @description How long runs are kept; null: forever
        */
       run_retention_days?: number | null;
+      /** @description Spans of this organization’s runs also hold its prompts, messages, tool arguments and results, truncated and without secrets, if the deployment sends such texts at all; otherwise none */
+      trace_content?: boolean;
       /** @description Addresses besides public https ones that tools can reach; set by operators */
       egress_allowlist?: {
         /** @description A host, IPv6 in brackets */
@@ -7262,6 +7264,8 @@ export interface components {
        * @description How long runs are kept; null: forever
        */
       run_retention_days: number | null;
+      /** @description Spans of this organization’s runs also hold its prompts, messages, tool arguments and results, truncated and without secrets, if the deployment sends such texts at all; otherwise none */
+      trace_content: boolean;
       /** @description What tools can reach besides public HTTPS addresses; set by operators */
       egress_allowlist: {
         /** @description A host, IPv6 in brackets */

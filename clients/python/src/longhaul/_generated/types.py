@@ -2914,6 +2914,7 @@ class OrganizationSettingsUpdate(TypedDict):
     delivery_retention_days: NotRequired[int]
     workspace_retention_days: NotRequired[int]
     run_retention_days: NotRequired[int | None]
+    trace_content: NotRequired[bool]
     egress_allowlist: NotRequired[list[EgressAllowlistItem]]
     git_installations: NotRequired[list[GitInstallation]]
 
@@ -2940,6 +2941,7 @@ class OrganizationSettingsView(TypedDict):
     delivery_retention_days: int
     workspace_retention_days: int
     run_retention_days: int | None
+    trace_content: bool
     egress_allowlist: list[EgressAllowlistItem1]
     git_installations: list[GitInstallation]
     updated_at: str

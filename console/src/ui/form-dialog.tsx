@@ -1,0 +1,186 @@
+import { useRef, useState, type ReactNode } from 'react';
+import { ApiError } from '@longhaul/client';
+import { Button, Dialog, DialogTrigger, Form, Heading, Modal, ModalOverlay } from 'react-aria-components';
+import { t } from '../messages/en.ts';
+import { FormFields, type FormField, type Values } from './form-fields.tsx';
+import styles from './form-fields.module.css';
+import { formTexts } from './form-messages.ts';
+import { useFieldErrors } from './field-errors.ts';
+import { Fault, Notice } from './notice.tsx';
+import { mergeValues, type Conflict } from './three-way.ts';
+import { useIntent } from './use-intent.ts';
+
+/** What a form was opened with; the ETag goes back with the write. */
+export interface Opened {
+  readonly values: Values;
+  readonly etag?: string;
+}
+
+export interface WriteOptions {
+  readonly idempotencyKey: string;
+  readonly ifMatch?: string;
+}
+
+interface FormDialogProps<Content> {
+  /** Of the button that opens it. */
+  readonly label: string;
+  readonly title: string;
+  /** Of the button that writes. */
+  readonly submit: string;
+  readonly tone?: 'primary' | 'danger';
+  readonly isPrimary?: boolean;
+  /** Why it can't be done now; the button is disabled and says so. */
+  readonly disabledBecause?: string | null;
+  readonly intro?: ReactNode;
+  readonly fields: readonly FormField[];
+  /** What the fields begin with. */
+  readonly initial?: Values;
+  /** Reads what is edited, each time that the dialog opens and after somebody else was faster. */
+  readonly read?: () => Promise<Opened>;
+  /** What is sent, as the fields have it; null: not complete yet. */
+  readonly toContent: (values: Values) => Content | null;
+  readonly write: (content: Content, options: WriteOptions) => Promise<unknown>;
+  readonly onDone?: () => void;
+}
+
+/** A button that opens a form, which writes what it holds. It keeps the version that it was opened with, and merges when somebody else was faster. */
+export function FormDialog<Content>({ label, disabledBecause = null, isPrimary = false, ...form }: FormDialogProps<Content>) {
+  const [isOpen, setOpen] = useState(false);
+  const [opened, setOpened] = useState<Opened | { readonly error: unknown } | null>(null);
+  const change = (next: boolean) => {
+    setOpen(next);
+    if (!next) return setOpened(null);
+    if (form.read === undefined) return setOpened({ values: form.initial ?? {} });
+    form.read().then(setOpened, (error: unknown) => setOpened({ error }));
+  };
+  return (
+    <DialogTrigger isOpen={isOpen} onOpenChange={change}>
+      <Button isDisabled={disabledBecause !== null} className={`react-aria-Button${isPrimary ? ' primary' : ''}`}>
+        {label}
+      </Button>
+      {disabledBecause !== null && <span className="hint">{disabledBecause}</span>}
+      <ModalOverlay>
+        <Modal>
+          <Dialog>
+            {opened === null && <p role="status">{t.list.loading}</p>}
+            {opened !== null && 'error' in opened && <Fault error={opened.error} onRetry={() => change(true)} />}
+            {opened !== null && 'values' in opened && <OpenForm {...form} opened={opened} onClose={() => change(false)} />}
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  );
+}
+
+interface OpenFormProps<Content> extends Omit<FormDialogProps<Content>, 'label' | 'disabledBecause' | 'initial'> {
+  readonly opened: Opened;
+  readonly onClose: () => void;
+}
+
+function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>) {
+  const base = useRef(opened);
+  const [values, setValues] = useState<Values>(opened.values);
+  const [merge, setMerge] = useState<readonly Conflict[] | null>(null);
+  const formElement = useRef<HTMLFormElement>(null);
+  const takeOver = async (read: () => Promise<Opened>) => {
+    const now = await read();
+    const { merged, conflicts } = mergeValues(base.current.values, now.values, values);
+    base.current = now;
+    setValues(merged);
+    setMerge(conflicts);
+  };
+  const { send, isBusy, error } = useIntent<Content>((content, options) =>
+    form
+      .write(content, { ...options, ...(base.current.etag !== undefined && { ifMatch: base.current.etag }) })
+      .catch(async (thrown: unknown) => {
+        if (thrown instanceof ApiError && thrown.status === 412 && form.read !== undefined) await takeOver(form.read);
+        throw thrown;
+      }),
+  );
+  const content = form.toContent(values);
+  const pointers = form.fields.map(({ name }) => pointerOf(name));
+  const { at, rest } = useFieldErrors(error, pointers, formElement);
+  const errors = Object.fromEntries(
+    form.fields.flatMap(({ name }) => (at(pointerOf(name)) === null ? [] : [[name, at(pointerOf(name)) ?? ''] as const])),
+  );
+  const isAtFields = Object.keys(errors).length > 0 && rest.length === 0;
+  const set = (name: string, value: string) => setValues((all) => ({ ...all, [name]: value }));
+  const act = async () => {
+    if (content === null || (merge !== null && merge.length > 0)) return;
+    setMerge(null);
+    if (!(await send(content))) return;
+    onClose();
+    form.onDone?.();
+  };
+  return (
+    <Form
+      ref={formElement}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void act();
+      }}
+      className="stack"
+    >
+      <Heading slot="title" level={2}>
+        {form.title}
+      </Heading>
+      {merge !== null && <Notice tone="warn" text={merge.length === 0 ? formTexts.merged : formTexts.conflict} />}
+      {error !== null && merge === null && !isAtFields && <Fault error={error} fields={pointers} />}
+      {form.intro}
+      {merge?.map((conflict) => (
+        <Sides
+          key={conflict.name}
+          conflict={conflict}
+          label={form.fields.find(({ name }) => name === conflict.name)?.label ?? conflict.name}
+          onChoose={(value) => {
+            set(conflict.name, value);
+            setMerge(merge.filter(({ name }) => name !== conflict.name));
+          }}
+        />
+      ))}
+      <FormFields fields={form.fields} values={values} errors={errors} onChange={set} />
+      <div className="actions">
+        <Button
+          type="submit"
+          className={`react-aria-Button ${form.tone ?? 'primary'}`}
+          isPending={isBusy}
+          isDisabled={content === null || (merge !== null && merge.length > 0)}
+        >
+          {form.submit}
+        </Button>
+        <Button slot="close">{t.actions.back}</Button>
+      </div>
+    </Form>
+  );
+}
+
+interface SidesProps {
+  readonly conflict: Conflict;
+  readonly label: string;
+  readonly onChoose: (value: string) => void;
+}
+
+function Sides({ conflict: { opened, now, mine }, label, onChoose }: SidesProps) {
+  return (
+    <section className={styles.conflict} aria-label={label}>
+      <h3>{label}</h3>
+      <dl className={styles.sides}>
+        <dt>{formTexts.opened}</dt>
+        <dd>{opened || formTexts.nothing}</dd>
+        <dt>{formTexts.now}</dt>
+        <dd>{now || formTexts.nothing}</dd>
+        <dt>{formTexts.mine}</dt>
+        <dd>{mine || formTexts.nothing}</dd>
+      </dl>
+      <div className="actions">
+        <Button onPress={() => onChoose(now)}>{formTexts.takeNow}</Button>
+        <Button onPress={() => onChoose(mine)}>{formTexts.keepMine}</Button>
+      </div>
+    </section>
+  );
+}
+
+/** A field of an object within (`owner.email`) has its own place in what is sent. */
+function pointerOf(name: string): string {
+  return `/${name.replaceAll('.', '/')}`;
+}
