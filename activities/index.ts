@@ -4,13 +4,12 @@ import type { AttachmentActivities } from '../workflows/contracts/attachments.ts
 import type { AgentRunActivities } from '../workflows/contracts/runs/agent-run.ts';
 import type { DelayedStartActivities } from '../workflows/contracts/runs/delayed-start.ts';
 import type { BulkCancelActivities } from '../workflows/contracts/runs/bulk-cancel.ts';
-import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/upkeep/delivery.ts';
+import { deliveryActivityNames, type DeliveryActivities, type NoticeActivities } from '../workflows/contracts/upkeep/delivery.ts';
 import type { EvaluationActivities } from '../workflows/contracts/evaluations.ts';
 import type { IngestActivities } from '../workflows/contracts/knowledge/ingest.ts';
 import type { IndexActivities, WriteItemActivities } from '../workflows/contracts/knowledge/items.ts';
 import type { ReembedActivities } from '../workflows/contracts/knowledge/reembed.ts';
 import type { KnowledgeRunActivities, PolicyActivities } from '../workflows/contracts/knowledge/runs.ts';
-import type { NoticeActivities } from '../workflows/contracts/upkeep/notices.ts';
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/upkeep/maintenance.ts';
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/upkeep/operator.ts';
 import type { ToolTestActivities } from '../workflows/contracts/tools/tool-test.ts';
@@ -54,7 +53,7 @@ import { createModelActivities } from './model/call-model.ts';
 import { createDueActivities } from './operator/due-activities.ts';
 import { createPurgeActivities } from './operator/purge-activities.ts';
 import { createStopActivities } from './operator/stop-activities.ts';
-import { createAdmitActivities } from './runs/admit-activities.ts';
+import { createDelayedStartActivities } from './runs/delayed-start-activities.ts';
 import { createBulkCancelActivities } from './runs/bulk-cancel-activities.ts';
 import { createChildActivities } from './runs/child-activities.ts';
 import { createRunActivities } from './runs/run-activities.ts';
@@ -112,7 +111,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
 
   return {
     ...runs,
-    ...createAdmitActivities(deps),
+    ...createDelayedStartActivities(deps),
     ...createModelActivities(deps),
     ...createBulkCancelActivities(deps),
     ...createToolActivities(deps),

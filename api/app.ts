@@ -6,7 +6,7 @@ import { serveConsole } from './console/serve.ts';
 import { traceRequests } from './http/tracing.ts';
 import { recordRefusal, recordReply, recordRequests } from './http/access-log.ts';
 import { trustedProxies, type TrustedProxies } from './http/credentials/client-address.ts';
-import { isDenied, recordDenied } from './http/reply/denied.ts';
+import { isAuditedRefusal, recordAuditedRefusal } from './http/reply/audited-refusals.ts';
 import { checkDeprecations, deprecationHeaders, type Deprecation } from './http/openapi/deprecations.ts';
 import type { AppDeps, Deps } from './http/operation/deps.ts';
 import { documentsOf } from './http/openapi/documents.ts';
@@ -115,7 +115,7 @@ function addHooks(
   let isClosing = false;
   app.decorateRequest('state', null);
   app.setErrorHandler((error, request, reply) =>
-    isDenied(request, error) ? answerDenied(deps, request, reply, error) : sendFailure(deps.env.publicUrl, request, reply, error),
+    isAuditedRefusal(request, error) ? answerRefused(deps, request, reply, error) : sendFailure(deps.env.publicUrl, request, reply, error),
   );
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -145,9 +145,9 @@ function addHooks(
 }
 
 /** The record comes first; if it fails, the refusal still stands. */
-async function answerDenied(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<FastifyReply> {
+async function answerRefused(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<FastifyReply> {
   try {
-    await recordDenied(deps, request);
+    await recordAuditedRefusal(deps, request);
   } catch (err) {
     request.log.error({ err }, 'refusal not recorded');
   }

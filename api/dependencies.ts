@@ -84,7 +84,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
   const limitsOfStreams = {
     streamsPerPrincipal: env.streams.perPrincipal,
     streams: env.streams.perProcess,
-    openingsAtOnce: Math.max(1, Math.min(4, env.databasePoolMax - 1)),
+    maxConnectsAtOnce: Math.max(1, Math.min(4, env.databasePoolMax - 1)),
   };
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const egress = options.egress ?? createEgress();

@@ -72,9 +72,9 @@ async function verifyAnchors({ attached: { db, keys }, file, log, known, wanted 
     log(`anchor ${file.path}: does not exist yet and will be created now`);
     return 0;
   }
-  const told = { lines: 0, newest: 'never', faults: 0 };
-  const anchored = lines === null ? [] : await checkAnchored(db, keys, goodLines(lines, { log, told, known, wanted }));
-  if (told.lines === 0 && told.faults === 0 && lastAt !== null) {
+  const totals = { lines: 0, newest: 'never', faults: 0 };
+  const anchored = lines === null ? [] : await checkAnchored(db, keys, goodLines(lines, { log, totals, known, wanted }));
+  if (totals.lines === 0 && totals.faults === 0 && lastAt !== null) {
     const state = lines === null ? 'missing' : 'empty';
     log(
       `anchor ${file.path}: ${state}, although heads were anchored last at ${new Date(lastAt).toISOString()}; AUDIT_ANCHOR_FILE names the file`,
@@ -82,12 +82,12 @@ async function verifyAnchors({ attached: { db, keys }, file, log, known, wanted 
     return 1;
   }
 
-  log(`anchor ${file.path}: ${told.lines} lines, the newest of ${told.newest}`);
+  log(`anchor ${file.path}: ${totals.lines} lines, the newest of ${totals.newest}`);
   for (const fault of anchored) log(`  ${fault.chain}: ${textOf(fault)}`);
-  return told.faults + anchored.length;
+  return totals.faults + anchored.length;
 }
 
-interface Told {
+interface AnchorTotals {
   lines: number;
   newest: string;
   faults: number;
@@ -96,13 +96,13 @@ interface Told {
 /** Yields the lines that are ours and belong to the wanted chain; reports the others. */
 async function* goodLines(
   lines: AsyncIterable<ReadAnchor>,
-  { log, told, known, wanted }: Pick<AnchorsCommand, 'log' | 'known' | 'wanted'> & { readonly told: Told },
+  { log, totals, known, wanted }: Pick<AnchorsCommand, 'log' | 'known' | 'wanted'> & { readonly totals: AnchorTotals },
 ): AsyncGenerator<AnchorRecord> {
   for await (const { number, line, fault } of lines) {
-    if (fault !== null && ++told.faults <= maxLines) log(`  anchor line ${number}: ${fault}`);
+    if (fault !== null && ++totals.faults <= maxLines) log(`  anchor line ${number}: ${fault}`);
     if (line === null) continue;
-    told.lines += 1;
-    told.newest = line.at;
+    totals.lines += 1;
+    totals.newest = line.at;
     known.set(line.chain, line.mac);
     if (wanted === undefined || line.chain === wanted) yield line;
   }

@@ -91,7 +91,7 @@ function asSetupError(error: unknown): never {
   );
 }
 
-interface Parts {
+interface Missing {
   readonly keys: KeyRing;
   readonly options: BootstrapOptions;
   readonly given: BootstrapSecrets;
@@ -99,7 +99,7 @@ interface Parts {
   readonly resets: boolean;
 }
 
-async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes, resets }: Parts): Promise<Bootstrapped> {
+async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes, resets }: Missing): Promise<Bootstrapped> {
   const { publicUrl, defaultModelId } = options;
 
   await lockBootstrap(tx);
@@ -108,7 +108,7 @@ async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes
   const operatorPassword = await ensureUser(tx, {
     email: operatorEmail,
     fullName: 'Operator',
-    home: { role: 'operator', scope: 'platform', organizationId: null },
+    rowScope: { role: 'operator', scope: 'platform', organizationId: null },
     given: { password: given.operatorPassword, hash: hashes.operator },
     known: known?.operator_email === operatorEmail ? known.operator_password : null,
     resets,
@@ -123,7 +123,7 @@ async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes
   const ownerPassword = await ensureUser(tx, {
     email: ownerEmail,
     fullName: 'Owner',
-    home: { role: 'owner', scope: 'organization', organizationId },
+    rowScope: { role: 'owner', scope: 'organization', organizationId },
     given: { password: given.ownerPassword, hash: hashes.owner },
     known: known?.email === ownerEmail ? known.password : null,
     resets,

@@ -13,7 +13,6 @@ import { keysRotate, rotateSigningKey } from './keys.ts';
 import type { MigrationReport } from './migrate.ts';
 import { onlyFile, pricesImport } from './prices.ts';
 import { checkReachable } from './check-services.ts';
-import { retentionRun } from './retention.ts';
 import { startServices, type Services, type StartOptions } from './services/index.ts';
 import { isDeployed } from './services/roster.ts';
 import { seed } from './seed/seed.ts';
@@ -23,6 +22,9 @@ import { readStateFile, StateBusyError } from './state.ts';
 import { up } from './up.ts';
 import { usageAdjust, usageRebuild } from './usage.ts';
 import { resetMfaCommand } from './users.ts';
+import { pino } from 'pino';
+import { eraseByAge } from '../activities/maintenance/erase-by-age.ts';
+import { withDeployment } from './attach.ts';
 
 const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
 
@@ -177,9 +179,9 @@ function refuseOther([command, named]: readonly string[], known: string): void {
   if (named !== known) throw new SetupError(`longhaul ${command} only accepts ${known}. ${seeHelp}`);
 }
 
-type Told = Pick<Terminal, 'env' | 'log'>;
+type Outlet = Pick<Terminal, 'env' | 'log'>;
 
-async function firstAccess({ env, log }: Told, resets: boolean): Promise<void> {
+async function firstAccess({ env, log }: Outlet, resets: boolean): Promise<void> {
   await withServices({ env, log }, async (services, deployment) => {
     const { isFirst } = await ensureAccess(services.state, deployment, { resets });
     const where = services.state.path('access.json');
@@ -194,7 +196,7 @@ function tellMigration({ madeRoles, madeDatabase, applied }: MigrationReport, lo
   log(applied.length > 0 ? `Migrations applied: ${applied.join(', ')}.` : 'No migrations are pending.');
 }
 
-async function demo({ env, log }: Told): Promise<void> {
+async function demo({ env, log }: Outlet): Promise<void> {
   const access = readAccess(readStateFile(stateDirOf(env), 'access.json'));
   if (access === null) throw new SetupError('There is no deployment here yet. Run `npm start` first.');
   await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], internalUrl: env['API_INTERNAL_URL'], log });
@@ -202,7 +204,7 @@ async function demo({ env, log }: Told): Promise<void> {
 
 /** Starts the services that are missing, migrates, does the work, and stops what it started. */
 async function withServices(
-  { env, log, resetsRoles = false }: Told & { readonly resetsRoles?: boolean },
+  { env, log, resetsRoles = false }: Outlet & { readonly resetsRoles?: boolean },
   work: (services: Services, deployment: Deployment) => Promise<void>,
 ): Promise<void> {
   checkSettings(env);
@@ -234,4 +236,16 @@ function parsed(args: readonly string[]) {
     // Node's own error, which names the option that is unknown or lacks its value.
     throw new SetupError(`${error instanceof Error ? error.message : String(error)}\n${seeHelp}`);
   }
+}
+
+/** `longhaul retention run`: does now what the schedule `maint:retention` does each day. Can be stopped at any point and repeated. */
+async function retentionRun({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
+  await withDeployment({ env, log }, async ({ db, keys }) => {
+    const done = await eraseByAge({ db, keys, log: pino({ level: 'silent' }), signal: new AbortController().signal });
+
+    log(
+      `${done.auditEntries} audit entries of ${done.auditSeals} seals in ${done.organizations} organizations and ${done.loginFailures} failed logins deleted.`,
+    );
+    log(`${done.runs} runs erased, ${done.notices} notices of alerts deleted.`);
+  });
 }

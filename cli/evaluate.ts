@@ -32,7 +32,7 @@ interface Api {
   text(path: string): Promise<string>;
 }
 
-const lookMs = 1_000;
+const pollMs = 1_000;
 const triesOfRead = 30;
 /** Ctrl-C, and the signal that a cancelled pipeline sends. */
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
@@ -163,7 +163,7 @@ async function followed(api: Api, id: string, log: Command['log']): Promise<Show
       if (line !== told) log(line);
       told = line;
       if (evaluation.finished_at !== null) return evaluation;
-      await sleep(lookMs);
+      await sleep(pollMs);
     }
   } finally {
     for (const signal of stopSignals) process.off(signal, cancel);
@@ -180,7 +180,7 @@ async function read(api: Api, id: string): Promise<ShownEvaluation> {
       return (await api.call('GET', `/evaluations/${id}`)) as unknown as ShownEvaluation; // EvaluationRunDetailView
     } catch (error) {
       if (attempt === triesOfRead || (error instanceof Error && / answered 4\d\d/.test(error.message))) throw error;
-      await sleep(lookMs);
+      await sleep(pollMs);
     }
   }
 }

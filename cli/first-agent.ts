@@ -32,13 +32,13 @@ const instructions = `You answer questions about web pages. When the question na
  */
 export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptions): Promise<string> {
   const { organizationId, workspaceId, defaultModelId } = options;
-  const home = { scope: 'workspace' as const, organizationId, workspaceId };
+  const rowScope = { scope: 'workspace' as const, organizationId, workspaceId };
   const existing = await tx.em.findOne(Agent, { workspaceId, slug: agentFields.slug, deletedAt: null });
-  const agent = existing ?? (await insertAgent(tx, { home, fields: agentFields, createdByUserId: null }));
+  const agent = existing ?? (await insertAgent(tx, { rowScope, fields: agentFields, createdByUserId: null }));
   const active = agent.activeRevisionId === null ? null : await tx.em.findOne(AgentRevision, { id: agent.activeRevisionId });
 
   if (existing && active && !isOutdated(active, defaultModelId)) return agent.id;
-  const document = active ? { ...active.document, model: defaultModelId } : await firstDocument(tx, { home, defaultModelId });
+  const document = active ? { ...active.document, model: defaultModelId } : await firstDocument(tx, { rowScope, defaultModelId });
   const revisionId = await publishRevision(tx, { agent, document, note });
   await recordChange(tx, {
     action: existing ? 'update' : 'create',
@@ -66,18 +66,18 @@ interface RowScope {
 
 async function firstDocument(
   tx: TenantTransaction,
-  { home, defaultModelId }: { home: RowScope; defaultModelId: string },
+  { rowScope, defaultModelId }: { rowScope: RowScope; defaultModelId: string },
 ): Promise<RevisionDocument> {
-  const existing = await tx.em.findOne(Tool, { workspaceId: home.workspaceId, slug: toolSlug, deletedAt: null });
-  const toolId = existing?.id ?? (await insertWebFetch(tx, home));
+  const existing = await tx.em.findOne(Tool, { workspaceId: rowScope.workspaceId, slug: toolSlug, deletedAt: null });
+  const toolId = existing?.id ?? (await insertWebFetch(tx, rowScope));
   const binding = completeBinding({}, { id: toolId, slug: toolSlug, scope: 'workspace' });
 
   return completeDocument({ model: defaultModelId, instructions }, { ...noBindings, tools: [binding] });
 }
 
-async function insertWebFetch(tx: TenantTransaction, home: RowScope): Promise<string> {
+async function insertWebFetch(tx: TenantTransaction, rowScope: RowScope): Promise<string> {
   const toolId = await insertTool(tx, {
-    ...home,
+    ...rowScope,
     slug: toolSlug,
     kind: 'web_fetch',
     displayName: 'Read a web page',
@@ -93,7 +93,13 @@ async function insertWebFetch(tx: TenantTransaction, home: RowScope): Promise<st
 
   await recordChange(tx, {
     action: 'create',
-    note: { resourceType: 'tool', resourceId: toolId, label: toolSlug, organizationId: home.organizationId, workspaceId: home.workspaceId },
+    note: {
+      resourceType: 'tool',
+      resourceId: toolId,
+      label: toolSlug,
+      organizationId: rowScope.organizationId,
+      workspaceId: rowScope.workspaceId,
+    },
   });
   return toolId;
 }

@@ -19,9 +19,9 @@ export async function keysRotate({ env, log, reencrypt }: Command & { readonly r
     const rotated = await rotateKeys(db, keys, { reencrypt }).catch(lackedKey);
 
     log(`${rotated.rewrapped} data keys wrapped under ${keys.keks[0].id}.`);
-    if (reencrypt) log(`${rotated.renewed} data keys renewed, ${rotated.resealed} values encrypted again.`);
-    for (const { table, key } of rotated.unopened) log(`Cannot be decrypted and was left unchanged: ${table} ${key}`);
-    return rotated.unopened.length === 0;
+    if (reencrypt) log(`${rotated.renewed} data keys renewed, ${rotated.reencrypted} values encrypted again.`);
+    for (const { table, key } of rotated.undecrypted) log(`Cannot be decrypted and was left unchanged: ${table} ${key}`);
+    return rotated.undecrypted.length === 0;
   });
 }
 

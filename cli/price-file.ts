@@ -5,7 +5,7 @@ import { findForbiddenText, forbiddenViolations } from '../api/http/input/text-s
 import { validatorFor } from '../api/http/input/validator.ts';
 import { PriceCreate } from '../api/operator/model-price.schema.ts';
 import type { PriceDraft } from '../domain/billing/new-price.ts';
-import { markInexact } from '../workflows/contracts/tools/exact-json.ts';
+import { tagInexact } from '../workflows/contracts/tools/exact-json.ts';
 import { SetupError } from './setup-error.ts';
 
 const validator = validatorFor(PriceCreate, 'body');
@@ -28,7 +28,7 @@ export function readPriceFile(path: string): PriceFileRow[] {
 }
 
 /**
- * The records of a JSON or CSV file, by the name of the file. A number that a double would change is a mark (`markInexact`).
+ * The records of a JSON or CSV file, by the name of the file. A number that a double would change is a tag (`tagInexact`).
  * @throws SetupError if it can't be read or has none.
  */
 export function recordsOf(path: string): readonly unknown[] {
@@ -41,7 +41,7 @@ export function recordsOf(path: string): readonly unknown[] {
 
 function parsed(path: string, text: string): readonly unknown[] | null {
   try {
-    return isCsv(path) ? csvRecords(text) : jsonRecords(JSON.parse(markInexact(text, 'all')));
+    return isCsv(path) ? csvRecords(text) : jsonRecords(JSON.parse(tagInexact(text, 'all')));
   } catch (error) {
     throw new SetupError(`${path} can't be read: ${error instanceof Error ? error.message : String(error)}`);
   }

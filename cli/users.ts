@@ -37,7 +37,7 @@ export async function resetMfa({ db, keys }: { readonly db: Databases; readonly 
     const isReset = await resetFactor(tx, { userId, organizationId, workspaceId, hasFactor });
 
     // Sent by the outbox relay of a worker; nothing is sent if there is no mailer.
-    if (isReset) await addMail(tx, keys, { mail: { template: 'factor_removed', userId }, home: { organizationId, workspaceId } });
+    if (isReset) await addMail(tx, keys, { mail: { template: 'factor_removed', userId }, rowScope: { organizationId, workspaceId } });
     return isReset;
   });
   return value;

@@ -11,8 +11,8 @@ import { insertDataKey, retireDataKey, writeWrapped } from './tenancy/keys/data-
 /** The deployment keys, newest first. */
 export type Keks = Pick<KeyRing, 'keks'>;
 
-/** Every table that holds envelopes. `sealed-columns.ts` says how the binding of each is made, so that all can be found again. */
-export const sealedTables = [
+/** Every table that holds envelopes. `encrypted-columns.ts` says how the binding of each is made, so that all can be found again. */
+export const encryptedTables = [
   'secrets',
   'totp_factors',
   'signing_keys',
@@ -23,14 +23,14 @@ export const sealedTables = [
   'channels',
   'channel_messages',
 ] as const;
-export type SealedTable = (typeof sealedTables)[number];
+export type EncryptedTable = (typeof encryptedTables)[number];
 
 /** Where an encrypted value belongs: it can be decrypted there and nowhere else. */
 export interface Binding {
   /** The organization whose data key is used; null: the platform's own. */
   readonly organizationId: string | null;
   /** The table and what identifies the value in it: `['secrets', workspaceId, name, version]`. */
-  readonly aad: readonly [SealedTable, ...(string | number | null)[]];
+  readonly aad: readonly [EncryptedTable, ...(string | number | null)[]];
 }
 
 /** A data key as it is stored. */
@@ -77,10 +77,10 @@ export const dataKeySamples = `select distinct on (kek_id) id, organization_id a
  * Encrypts a secret under the data key of its organization (made on first use): version ‖ key id ‖ nonce ‖ ciphertext ‖ tag. Runs in a transaction that sees
  * the organization's keys.
  */
-export async function seal(em: SqlEntityManager, keys: Keks, binding: Binding, plaintext: Buffer): Promise<Buffer> {
+export async function encrypt(em: SqlEntityManager, keys: Keks, binding: Binding, plaintext: Buffer): Promise<Buffer> {
   const key = await liveKey(em, keys, binding.organizationId);
   const head = Buffer.concat([Buffer.from([formatVersion]), bytesOfId(key.id)]);
-  return Buffer.concat([head, encrypt(key.secret, plaintext, boundTo(binding, head))]);
+  return Buffer.concat([head, encryptBytes(key.secret, plaintext, boundTo(binding, head))]);
 }
 
 const storedKey = prepared(({ id }: ParametersOf<{ readonly id: string }>) =>
@@ -88,32 +88,32 @@ const storedKey = prepared(({ id }: ParametersOf<{ readonly id: string }>) =>
 );
 
 /**
- * Decrypts what `seal` returned for the same binding. Throws EnvelopeError when the envelope was changed or moved elsewhere, and another error when the
+ * Decrypts what `encrypt` returned for the same binding. Throws EnvelopeError when the envelope was changed or moved elsewhere, and another error when the
  * deployment key is missing: both are faults of the deployment, never a caller's.
  */
-export async function open(em: SqlEntityManager, keys: Keks, binding: Binding, envelope: Buffer): Promise<Buffer> {
+export async function decrypt(em: SqlEntityManager, keys: Keks, binding: Binding, envelope: Buffer): Promise<Buffer> {
   if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
   const stored = await row(em, storedKey({ id: keyIdOf(envelope) }));
   if (!stored) throw new Error('The data key of an envelope is gone');
-  return decryptWith(stored, keys, binding, envelope);
+  return decryptStored(stored, keys, binding, envelope);
 }
 
 /** The same with the data key at hand, for callers that have no tenant yet. */
-export function openWith(found: FoundDataKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
+export function decryptWith(found: FoundDataKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
   const stored = {
     id: found.id,
     organizationId: found.organization_id,
     wrapped: Buffer.from(found.wrapped, 'hex'),
     kekId: found.kek_id,
   };
-  return decryptWith(stored, keys, binding, envelope);
+  return decryptStored(stored, keys, binding, envelope);
 }
 
-function decryptWith(stored: StoredKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
+function decryptStored(stored: StoredKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
   if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
   const { secret } = unwrap(keys, stored);
   try {
-    return decrypt(secret, envelope.subarray(headBytes), boundTo(binding, envelope.subarray(0, headBytes)));
+    return decryptBytes(secret, envelope.subarray(headBytes), boundTo(binding, envelope.subarray(0, headBytes)));
   } catch (cause) {
     throw new EnvelopeError('An envelope does not open in its place', { cause });
   }
@@ -201,30 +201,33 @@ async function findLive(em: SqlEntityManager, organizationId: string | null) {
 }
 
 function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buffer): Buffer {
-  return encrypt(keys.keks[0].secret, secret, encodeParts(['data_keys', id, organizationId]));
+  return encryptBytes(keys.keks[0].secret, secret, encodeParts(['data_keys', id, organizationId]));
 }
 
 function unwrap(keys: Keks, stored: StoredKey): DataKey {
   const kek = keys.keks.find((key) => key.id === stored.kekId);
   if (!kek) throw new OtherKeksError(`LONGHAUL_KEKS lacks the key ${stored.kekId}, under which a data key is wrapped.`);
   try {
-    return { id: stored.id, secret: decrypt(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organizationId])) };
+    return {
+      id: stored.id,
+      secret: decryptBytes(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organizationId])),
+    };
   } catch (cause) {
     throw new OtherKeksError(`The key ${stored.kekId} of LONGHAUL_KEKS is not the one with which this database was made.`, { cause });
   }
 }
 
-function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer): Buffer {
+function encryptBytes(key: Buffer, plaintext: Buffer, aad: Buffer): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key, nonce).setAAD(aad);
   return Buffer.concat([nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
 }
 
-function decrypt(key: Buffer, sealed: Buffer, aad: Buffer): Buffer {
-  const nonce = sealed.subarray(0, nonceBytes);
-  const tag = sealed.subarray(-tagBytes);
+function decryptBytes(key: Buffer, encrypted: Buffer, aad: Buffer): Buffer {
+  const nonce = encrypted.subarray(0, nonceBytes);
+  const tag = encrypted.subarray(-tagBytes);
   const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(aad).setAuthTag(tag);
-  return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]);
+  return Buffer.concat([decipher.update(encrypted.subarray(nonceBytes, -tagBytes)), decipher.final()]);
 }
 
 function boundTo({ organizationId, aad }: Binding, head: Buffer): Buffer {

@@ -9,7 +9,7 @@ export function index(table: string, name: string, definition: string): IndexDef
   return { name: `${table}_${name}_idx`, expression: `create index ${table}_${name}_idx on ${table} ${definition}` };
 }
 
-/** A unique index named `<table>_<name>_key`; `db/faults.ts` maps that name to `already_exists`. */
+/** A unique index named `<table>_<name>_key`; `db/errors.ts` maps that name to `already_exists`. */
 export function uniqueIndex(table: string, name: string, definition: string): IndexDef {
   return { name: `${table}_${name}_key`, expression: `create unique index ${table}_${name}_key on ${table} ${definition}` };
 }
@@ -33,7 +33,7 @@ export function slugIndexes(table: string): IndexDef[] {
 }
 
 /** A platform row has neither tenant column, an organization row only the first, a workspace row both. */
-export function scopeCheck(table: string) {
+export function rowScopeCheck(table: string) {
   return {
     name: `${table}_scope_columns`,
     expression:

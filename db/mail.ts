@@ -28,7 +28,7 @@ export interface QueuedMail {
 export async function addMail(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
-  { mail, home }: { mail: MailRequest; home: MailScope },
+  { mail, rowScope }: { mail: MailRequest; rowScope: MailScope },
 ): Promise<QueuedMail> {
   const outboxId = newId();
   const [key] = keys.mailKeys;
@@ -40,8 +40,8 @@ export async function addMail(
       mail,
       keyId: key.id,
       workflowId: workflowIds.delivery(outboxId),
-      organizationId: home.organizationId,
-      workspaceId: home.workspaceId,
+      organizationId: rowScope.organizationId,
+      workspaceId: rowScope.workspaceId,
       correlationId: tx.correlationId,
     },
     { id: outboxId, dedupeKey: outboxId },
@@ -87,7 +87,7 @@ export async function settleMail(tx: TenantTransaction, outboxId: string, result
 }
 
 /** Records that the mail's token is being created now. Returns false when an earlier try has created it. */
-export async function noteOpened(tx: TenantTransaction, outboxId: string): Promise<boolean> {
+export async function recordOpened(tx: TenantTransaction, outboxId: string): Promise<boolean> {
   const noted = await change(
     tx.em,
     query

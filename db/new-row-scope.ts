@@ -5,7 +5,7 @@ import { fail, invalid } from '../workflows/contracts/failure.ts';
 import type { Caller } from './caller.ts';
 import { prepared, type ParametersOf } from './prepared.ts';
 import { query } from './query.ts';
-import { isUnbounded, organizationOf, refuseRank, scopeOf, workspacesOf } from './reach.ts';
+import { isUnbounded, organizationOf, refuseRank, ownScopeOf, workspacesOf } from './caller-scope.ts';
 import { row, rows } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
@@ -41,7 +41,7 @@ export async function resolveNewRowScope(
   asked: { scope?: Scope | null; workspace_id?: string | null },
   options: NewRowOptions = {},
 ): Promise<RowScope> {
-  const own = scopeOf(ctx.caller);
+  const own = ownScopeOf(ctx.caller);
   const scope = asked.scope ?? (asked.workspace_id ? 'workspace' : own);
 
   if (widthOf(scope) > widthOf(own)) throw fail('role_insufficient', { reason: 'scope_too_wide' });

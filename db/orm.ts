@@ -3,7 +3,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { followClock, nameClock } from './database-clock.ts';
 import { dialectOf, nameDialect, type Databases } from './databases.ts';
-import { isUnavailable } from './faults.ts';
+import { isUnavailable } from './errors.ts';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
 import { createDialect } from './postgres/pg-dialect.ts';

@@ -8,7 +8,7 @@ import type { Caller, TenantSettings } from './caller.ts';
 import { Condition } from './condition.ts';
 import { prepared, type ParametersOf } from './prepared.ts';
 import { query } from './query.ts';
-import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from './reach.ts';
+import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from './caller-scope.ts';
 import { row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
@@ -145,7 +145,7 @@ export function checkIfMatch(ctx: Pick<Changing, 'ifMatch' | 'isIfMatchRequired'
   }
 }
 
-const stateOfHome = prepared(
+const stateOfRowScope = prepared(
   ({ organizationId, workspaceId }: ParametersOf<{ readonly organizationId: string; readonly workspaceId: string | null }>) =>
     query
       .selectFrom('organizations as o')
@@ -155,9 +155,9 @@ const stateOfHome = prepared(
 );
 
 /** Refuses writes inside a suspended or deleting organization or an archived workspace (423). One query; none for platform rows. */
-export async function assertActive(em: SqlEntityManager, home: TenantRow): Promise<void> {
-  if (!home.organizationId) return;
-  const state = await row(em, stateOfHome({ organizationId: home.organizationId, workspaceId: home.workspaceId ?? null }));
+export async function assertActive(em: SqlEntityManager, rowScope: TenantRow): Promise<void> {
+  if (!rowScope.organizationId) return;
+  const state = await row(em, stateOfRowScope({ organizationId: rowScope.organizationId, workspaceId: rowScope.workspaceId ?? null }));
   // Null without a workspace, since there is none to join.
   if (state) assertScopeActive(state.status, state.isActive);
 }

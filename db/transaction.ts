@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EntityManager, type SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
-import { isRetried, toFailure } from './faults.ts';
+import { isRetried, toFailure } from './errors.ts';
 import { runInAutocommit, type Databases } from './databases.ts';
 import type { QueuedStatement, Statement } from './postgres/pg-connection.ts';
-import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
+import { isUnbounded, organizationOf, workspacesOf } from './caller-scope.ts';
 import { holdsEntities, run, queueStatement, takeConnection } from './sql.ts';
 import type { Outgoing, TenantTransaction } from './tenant-transaction.ts';
 

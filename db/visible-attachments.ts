@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts';
 import { Condition } from './condition.ts';
 import { EvaluationRun } from './evaluations/evaluation-run.entity.ts';
 import { baseAccess } from './knowledge/bases/access.ts';
-import { isUnbounded, workspacesAtFloor } from './reach.ts';
+import { isUnbounded, workspacesAtFloor } from './caller-scope.ts';
 import { Run } from './runs/run.entity.ts';
 import { visibleToSql, type Scoped } from './scope.ts';
 import { visibleSkills } from './skills/visible-skills.ts';

@@ -10,7 +10,7 @@ const escapes =
 /** A truncated escape, or a truncated multi-byte character in a URL; also one inside the other. */
 const partialEscape =
   /(?:\\(?:u[\da-f]{0,3}|x[\da-f]?)?|(?:%[cd][\da-f]|%e[\da-f](?:%[\da-f]{2})?|%f[\da-f](?:%[\da-f]{2}){0,2})(?:%[\da-f]?)?|%[\da-f]?|&#?\w{0,8})+$/i;
-const longestPartial = 32;
+const maxPartialChars = 32;
 
 const controls: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v', 0: '\0' };
 const named: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ export function spansBefore(text: string, spans: readonly Span[]): Span[] {
 
 /** Returns the length of a text without an escape that is truncated at its end. */
 export function lengthBeforePartial(text: string): number {
-  return text.length - (partialEscape.exec(text.slice(-longestPartial))?.[0].length ?? 0);
+  return text.length - (partialEscape.exec(text.slice(-maxPartialChars))?.[0].length ?? 0);
 }
 
 function unitAt(from: number): Span {

@@ -18,8 +18,8 @@ const version = 'v1';
 export function signTenantHeader(keys: KeyList, { organizationId, workspaceId, correlationId, trace }: TenantHeader): Payload {
   const [key] = keys;
   const values = [organizationId, workspaceId, correlationId, ...(trace ? [originText(trace)] : [])];
-  const claims = Buffer.from(JSON.stringify(values)).toString('base64url');
-  const signed = `${version}.${key.id}.${claims}`;
+  const payload = Buffer.from(JSON.stringify(values)).toString('base64url');
+  const signed = `${version}.${key.id}.${payload}`;
 
   return defaultPayloadConverter.toPayload(`${signed}.${macOf(key, signed)}`);
 }

@@ -9,7 +9,7 @@ import { addSearchAttributes, missingSearchAttributes } from './search-attribute
 
 const aMinuteMs = 60_000;
 const againMs = 2_000;
-const maxLookMs = 10_000;
+const maxCheckMs = 10_000;
 /** How long operators can read ended workflows in a namespace that was created here. */
 const retentionS = 3 * 24 * 3600;
 
@@ -24,16 +24,18 @@ interface Completed {
 }
 
 /** Checks under way: a caller that meets an incomplete namespace meanwhile waits for the same check. */
-const looks = new WeakMap<Temporal, Promise<Completed>>();
+const checks = new WeakMap<Temporal, Promise<Completed>>();
 
 /** Creates what is missing: the namespace itself, its search attributes, the schedules. Idempotent. */
 export function completeNamespace(temporal: Temporal): Promise<Completed> {
-  const underWay = looks.get(temporal);
+  const underWay = checks.get(temporal);
   if (underWay) return underWay;
 
-  const look = temporal.connection.withDeadline(Date.now() + maxLookMs, () => complete(temporal)).finally(() => looks.delete(temporal));
-  looks.set(temporal, look);
-  return look;
+  const checking = temporal.connection
+    .withDeadline(Date.now() + maxCheckMs, () => complete(temporal))
+    .finally(() => checks.delete(temporal));
+  checks.set(temporal, checking);
+  return checking;
 }
 
 async function complete(temporal: Temporal): Promise<Completed> {
@@ -116,7 +118,7 @@ export function keepNamespace(temporal: Temporal, log: Logger, { pollEveryMs = a
   const note = createNote(log, temporal.namespace);
   let completeId: string | null = null;
 
-  const look = async (): Promise<void> => {
+  const checking = async (): Promise<void> => {
     try {
       const completed = await completeNamespace(temporal);
       completeId = completed.id;
@@ -131,7 +133,7 @@ export function keepNamespace(temporal: Temporal, log: Logger, { pollEveryMs = a
   };
   const keepLooking = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      const pauseMs = await look().then(
+      const pauseMs = await checking().then(
         () => pollEveryMs,
         () => againMs,
       );
@@ -143,7 +145,7 @@ export function keepNamespace(temporal: Temporal, log: Logger, { pollEveryMs = a
   return {
     async check() {
       // A check under way may belong to a start that has met a gap.
-      if (looks.has(temporal) || (await namespaceId(temporal)) !== completeId) await look();
+      if (checks.has(temporal) || (await namespaceId(temporal)) !== completeId) await checking();
     },
     untilThere: (signal) => Promise.race([there.promise, signal.aborted ? undefined : once(signal, 'abort')]),
     stop: () => stopping.abort(),

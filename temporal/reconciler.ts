@@ -15,7 +15,7 @@ import {
   type ReconcilableRun,
   dueRuns,
 } from '../db/runs/end/reconcile.ts';
-import { admitRun } from '../domain/runs/start/delayed-start.ts';
+import { startDelayed } from '../domain/runs/start/delayed-start.ts';
 import { topmostLiveRun } from '../db/runs/start/restart-run.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../db/tenant-transaction.ts';
@@ -37,7 +37,7 @@ export interface ReconcilerDeps {
   readonly log: Logger;
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;
   /** Ends a run as its workflow would have: `finishRun` in the run's own tenant. Guarded by the row: an ended run stays as it is. */
-  readonly finish: (run: ReconcilableRun, ending: Omit<FinishRunInput, 'runId'>) => Promise<unknown>;
+  readonly finish: (run: ReconcilableRun, outcome: Omit<FinishRunInput, 'runId'>) => Promise<unknown>;
   /** Adds what a pass has repaired to the metrics of the process, even if the pass fails later on. */
   readonly measure: (report: ReconcileReport) => void;
 }
@@ -66,7 +66,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
         await examineSilent(deps, counts, signal);
         openPage = await terminateLeftOver(deps, counts, from);
         await activateLines(deps, counts);
-        await admitDue(deps, counts);
+        await startDue(deps, counts);
         await finishOverdue(deps, counts);
         await wakeLate(deps, counts, signal);
         await sweep(deps.db, resendMails);
@@ -203,10 +203,10 @@ async function activateLine(deps: ReconcilerDeps, conversation: FreeConversation
 }
 
 /** Activates delayed runs that were due half a minute ago but have no workflow; if the workflow comes second, it finds the run activated. */
-async function admitDue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
+async function startDue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
   for (const run of await sweep(deps.db, (em) => dueRuns(em, maxRepairs))) {
     await guarded(deps, run.id, async () => {
-      const { isDone } = await changing(deps, run, (tx) => admitRun(tx, run.id));
+      const { isDone } = await changing(deps, run, (tx) => startDelayed(tx, run.id));
 
       if (isDone) counts.activated++;
     });

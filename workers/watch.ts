@@ -8,7 +8,7 @@ import { lastPollAt } from '../temporal/gateway.ts';
 /** A long poll is answered within a minute, so a healthy worker is seen more often than this. */
 const patienceMs = 90_000;
 const watchEveryMs = 15_000;
-const firstLookMs = 500;
+const firstPollMs = 500;
 
 /** Whether a worker still takes work. */
 export interface WorkerWatch {
@@ -16,7 +16,7 @@ export interface WorkerWatch {
   /** Whether Temporal has ever seen it poll. */
   isStarted(): boolean;
   /** Counts a failed workflow task, for the alert. */
-  noteTaskFailure(): void;
+  recordTaskFailure(): void;
   stop(): void;
 }
 
@@ -52,7 +52,7 @@ export function watchWorker(options: WorkerWatchOptions): WorkerWatch {
   let isStopped = false;
   let timer: NodeJS.Timeout;
   const isReady = (): boolean => !isStopped && Date.now() - seenMs < stalledAfterMs;
-  const look = async (): Promise<void> => {
+  const pollOnce = async (): Promise<void> => {
     const seen = await temporal.connection.withDeadline(Date.now() + 5000, () => lastPollAt(temporal, queue, identity)).catch(() => null);
 
     if (isStopped) return;
@@ -63,15 +63,15 @@ export function watchWorker(options: WorkerWatchOptions): WorkerWatch {
       if (wasReady) log.info({ queue, identity }, 'worker ready');
       else log.error({ queue, identity, last_poll_at: new Date(seenMs) }, 'worker stalled');
     }
-    timer = setTimeout(() => void look(), seenMs === 0 ? firstLookMs : everyMs);
+    timer = setTimeout(() => void pollOnce(), seenMs === 0 ? firstPollMs : everyMs);
     timer.unref();
   };
 
-  void look();
+  void pollOnce();
   return {
     isReady,
     isStarted: () => seenMs > 0,
-    noteTaskFailure: () => taskFailures.inc(),
+    recordTaskFailure: () => taskFailures.inc(),
     stop: () => {
       isStopped = true;
       clearTimeout(timer);

@@ -144,7 +144,7 @@ function isNamespaceWhole({ connection }: Temporal, keeper: NamespaceKeeper): Pr
 
 function installRuntime(log: Logger, watch: WorkerWatch): void {
   Runtime.install({
-    logger: runtimeLogger(log, () => watch.noteTaskFailure()),
+    logger: runtimeLogger(log, () => watch.recordTaskFailure()),
     telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
     // We handle signals ourselves: relay, emitter and pools close after the worker, not beside it.
     shutdownSignals: [],

@@ -13,12 +13,12 @@ import { refusalOf } from '../tools/calls/refusal.ts';
 /** The activities of what a run waits for. Both decide by rows and may be repeated. */
 export function createGateActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'openGates' | 'settleGates'> {
   return {
-    openGates: (input) => look(deps, input, true),
-    settleGates: (input) => look(deps, input, false),
+    openGates: (input) => checkStep(deps, input, true),
+    settleGates: (input) => checkStep(deps, input, false),
   };
 }
 
-async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Promise<CallApprovalState> {
+async function checkStep(deps: ActivityDeps, input: GatesInput, opens: boolean): Promise<CallApprovalState> {
   const { cancels, ...state } = await transactAsRun(deps, input.runId, async (tx): Promise<MovedGates> => {
     const locked = await lockRunWithAncestors(tx, input.runId);
     if (!locked) return nothingOpen;

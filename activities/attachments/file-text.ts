@@ -42,13 +42,13 @@ export async function bytesOfFile({ storage }: Pick<FileDeps, 'storage'>, file: 
 }
 
 /** Returns the text of a file: as it is, HTML as markdown, PDF page by page; null when there is none. */
-export async function textOfFile(parts: FileDeps, file: RunFile): Promise<string | null> {
+export async function textOfFile(deps: FileDeps, file: RunFile): Promise<string | null> {
   if (!isReadable(file.mediaType)) return null;
-  const bytes = await bytesOfFile(parts, file);
+  const bytes = await bytesOfFile(deps, file);
   if (bytes === null) return null;
   if (file.mediaType !== 'text/html' && file.mediaType !== 'application/pdf') return textOf(bytes, file.mediaType);
 
-  const { organizationId, pages } = parts;
+  const { organizationId, pages } = deps;
   const job = { body: bytes, contentType: file.mediaType, url: '', format: 'markdown' } as const;
   const read = await pages.read({ ...job, organizationId }).catch(noText);
   return read === null ? null : cleanText(read.text);

@@ -1,8 +1,8 @@
-import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
+import { channelMessageBinding } from '../../db/encrypted-columns.ts';
 import type { AnsweredMessage } from '../../db/channels/answered.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
-import { open } from '../../db/envelope.ts';
+import { decrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ServiceDeps } from '../../ports/channels/service.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
@@ -29,13 +29,13 @@ export async function tokenOf(
   tx: TenantTransaction,
   { id, organizationId, tokenEnc }: AnsweredMessage,
 ): Promise<string | null> {
-  return tokenEnc === null ? null : (await open(tx.em, deps.keys, channelMessageBinding(organizationId, id), tokenEnc)).toString();
+  return tokenEnc === null ? null : (await decrypt(tx.em, deps.keys, channelMessageBinding(organizationId, id), tokenEnc)).toString();
 }
 
-const callLimitMs = 15_000;
+const maxCallMs = 15_000;
 /** Time limit of a try that carries files; less than the timeout of its activity. */
-export const fileLimitMs = 30_000;
+export const maxFileMs = 30_000;
 
-export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy, maxMs = callLimitMs): ServiceDeps {
+export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy, maxMs = maxCallMs): ServiceDeps {
   return { egress, urls: env.channelUrls, policy, signal: deadlineIn(maxMs) };
 }

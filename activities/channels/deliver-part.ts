@@ -1,5 +1,5 @@
 import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
-import { readToldRun, type PartRow } from '../../db/channels/part-queries.ts';
+import { readReportedRun, type PartRow } from '../../db/channels/part-queries.ts';
 import { iso } from '../../db/sql.ts';
 import { claimNextPart, releasePart, settlePart, verdictOfPart } from '../../domain/channels/parts.ts';
 import { trySend } from '../../ports/channels/call-service.ts';
@@ -9,7 +9,7 @@ import type { ChannelPartInput, ChannelPartStep } from '../../workflows/contract
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { wasFrozenSince } from '../support/process-freeze.ts';
-import { fileLimitMs, readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
+import { maxFileMs, readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
 import { partFiles, type PartFiles } from './part-files.ts';
 
 /** Makes the next try of a part, if it is due. */
@@ -21,7 +21,7 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
     if (!message || !ready) return null;
     const claimed = await claimNextPart(tx, input);
     if (claimed.state !== 'due') return claimed;
-    const run = message.runId === null ? null : await readToldRun(tx, message.runId);
+    const run = message.runId === null ? null : await readReportedRun(tx, message.runId);
     const files = await partFiles(deps, tx, { part: claimed.part, run, rule: serviceOf(ready.channel.kind).files });
     return { ...claimed, message, ready, hops: run?.hops ?? 0, files, token: await tokenOf(deps, tx, message) };
   });
@@ -34,7 +34,7 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
   if (claim.files.isScanned) return release(deps, part, { isUncertain, waitMs: scanWaitMs });
   const outgoing = outgoingOf(claim, claim);
   const gone = { result: 'refused', error: 'the file no longer exists' } as const;
-  const outcome = claim.files.isGone ? gone : await send(deps, ready, { part, outgoing, isUncertain });
+  const outcome = claim.files.isDeleted ? gone : await send(deps, ready, { part, outgoing, isUncertain });
   const verdict = verdictOfPart(part, outcome, afterUncertainOf(ready, outgoing));
   await transactAsSystem(deps, (tx) => settlePart(tx, message, { part, verdict, at: deps.db.clock.now() }));
   report(deps, { part, ready, result: verdict.state });
@@ -95,7 +95,7 @@ async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { par
   const { file } = outgoing;
   const sendNow = () => {
     const { files } = service;
-    const known = serviceDeps(deps, policy, file === null && outgoing.files.length === 0 ? undefined : fileLimitMs);
+    const known = serviceDeps(deps, policy, file === null && outgoing.files.length === 0 ? undefined : maxFileMs);
     if (file === null || files.kind !== 'upload') return service.send(known, channel, outgoing);
     return files.upload(known, channel, { ...outgoing, file });
   };

@@ -12,7 +12,7 @@ import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { readyChannel, serviceDeps, type ReadyChannel } from './channel-deps.ts';
 
 const maxFileBytes = 20 * 1024 * 1024;
-const fileLimitMs = 50_000;
+const maxFileMs = 50_000;
 /** As many attempts as the workflow makes. */
 const maxAttempts = 3;
 
@@ -53,7 +53,7 @@ async function store(deps: ActivityDeps, { channel, policy }: ReadyChannel, { so
   const service = serviceOf(channel.kind);
   const address = (await service.fileAt?.(serviceDeps(deps, policy), channel, source)) ?? null;
   if (address === null) return null;
-  const signal = deadlineIn(fileLimitMs);
+  const signal = deadlineIn(maxFileMs);
   try {
     const answer = await deps.egress.open({
       method: 'GET',

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { readAnswerFiles, type PartRow, type ToldRun } from '../../db/channels/part-queries.ts';
+import { readAnswerFiles, type PartRow, type ReportedRun } from '../../db/channels/part-queries.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { filesOfPart, firstFilePart } from '../../domain/channels/answer-files.ts';
 import type { ChannelService, ServiceFile } from '../../ports/channels/service.ts';
@@ -12,18 +12,18 @@ export interface PartFiles {
   /** Whether one of them is still being scanned. */
   readonly isScanned: boolean;
   /** Whether the part is a file that is deleted, or must not be passed on. */
-  readonly isGone: boolean;
+  readonly isDeleted: boolean;
 }
 
 /** Returns the files of a part, whose bytes are read when they are sent. Files that accompany a text and no longer exist are left out. */
 export async function partFiles(
   deps: Pick<ActivityDeps, 'storage'>,
   tx: TenantTransaction,
-  { part, run, rule }: { readonly part: PartRow; readonly run: ToldRun | null; readonly rule: ChannelService['files'] },
+  { part, run, rule }: { readonly part: PartRow; readonly run: ReportedRun | null; readonly rule: ChannelService['files'] },
 ): Promise<PartFiles> {
   const isFile = part.kind === 'reply' && part.part >= firstFilePart;
   const named = filesOfPart(part, run?.output?.attachments, rule);
-  if (named.length === 0) return { file: null, files: [], isScanned: false, isGone: isFile };
+  if (named.length === 0) return { file: null, files: [], isScanned: false, isDeleted: isFile };
   const rows = new Map(
     (
       await readAnswerFiles(
@@ -38,6 +38,6 @@ export async function partFiles(
   });
   const isScanned = named.some(({ attachmentId }) => rows.get(attachmentId)?.state === 'scanning');
   return isFile
-    ? { file: files[0] ?? null, files: [], isScanned, isGone: files.length === 0 }
-    : { file: null, files, isScanned, isGone: false };
+    ? { file: files[0] ?? null, files: [], isScanned, isDeleted: files.length === 0 }
+    : { file: null, files, isScanned, isDeleted: false };
 }

@@ -1,9 +1,9 @@
 import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
-import { readParts, readToldRun, type ToldRun } from '../../db/channels/part-queries.ts';
+import { readParts, readReportedRun, type ReportedRun } from '../../db/channels/part-queries.ts';
 import { readOpenQuestion } from '../../db/channels/questions.ts';
 import { firstFilePart } from '../../domain/channels/answer-files.ts';
-import { tellRun, writeTold, type Told } from '../../domain/channels/tell.ts';
+import { reportOf, writeReport, type ChannelReport } from '../../domain/channels/channel-report.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SplitPart } from '../../ports/channels/split-work.ts';
 import { WorkLimit } from '../../ports/untrusted/work-errors.ts';
@@ -19,7 +19,7 @@ export async function planParts(deps: ActivityDeps, { messageId }: ChannelReplyI
   const found = await readAsSystem(deps, async (tx) => {
     const message = await readAnswered(tx, messageId);
     const channel = message && (await openChannel(tx, deps.keys, message.channelId));
-    const run = message?.runId ? await readToldRun(tx, message.runId) : null;
+    const run = message?.runId ? await readReportedRun(tx, message.runId) : null;
     const question = run?.waitingOn === 'input' ? await readOpenQuestion(tx, run.id) : null;
     return message && channel ? { message, channel, run, question } : null;
   });
@@ -27,8 +27,8 @@ export async function planParts(deps: ActivityDeps, { messageId }: ChannelReplyI
   if (!found || (found.message.runId !== null && found.run === null)) return nothing;
 
   const { message, channel, run, question } = found;
-  const told = tellRun(run, { reason: message.reason, publicUrl: deps.env.publicUrl, question, files: serviceOf(channel.kind).files });
-  await write(deps, { message, channel, told });
+  const report = reportOf(run, { reason: message.reason, publicUrl: deps.env.publicUrl, question, files: serviceOf(channel.kind).files });
+  await write(deps, { message, channel, report });
   const parts = await readAsSystem(deps, (tx) => readParts(tx, messageId));
   const open = parts.filter(({ state, text }) => text !== null && (state === 'pending' || state === 'sending'));
   return {
@@ -38,23 +38,23 @@ export async function planParts(deps: ActivityDeps, { messageId }: ChannelReplyI
   };
 }
 
-function mayStream({ kind, streaming }: OpenedChannel, run: ToldRun | null): boolean {
+function mayStream({ kind, streaming }: OpenedChannel, run: ReportedRun | null): boolean {
   return streaming && serviceOf(kind).edit !== undefined && run?.status === 'running';
 }
 
 interface Telling {
   readonly message: AnsweredMessage;
   readonly channel: OpenedChannel;
-  readonly told: Told;
+  readonly report: ChannelReport;
 }
 
-async function write(deps: ActivityDeps, { message, channel, told }: Telling): Promise<void> {
-  if (told.kind === 'nothing') return;
-  const texts = told.markdown === null ? [] : await splitFor(deps, channel, told.markdown);
-  const files = told.kind === 'reply' ? told.files : [];
+async function write(deps: ActivityDeps, { message, channel, report }: Telling): Promise<void> {
+  if (report.kind === 'nothing') return;
+  const texts = report.markdown === null ? [] : await splitFor(deps, channel, report.markdown);
+  const files = report.kind === 'reply' ? report.files : [];
   const parts = [...texts, ...files.map(({ name }, at) => ({ text: name, rendered: name, isPlain: true, part: firstFilePart + at }))];
   const { afterUncertain } = serviceOf(channel.kind);
-  await transactAsSystem(deps, (tx) => writeTold(tx, message, { told, parts, afterUncertain }));
+  await transactAsSystem(deps, (tx) => writeReport(tx, message, { report, parts, afterUncertain }));
 }
 
 /** Splits in a child of the pool; a text that takes too long there is split as plain text. */

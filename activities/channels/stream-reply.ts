@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
 import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
 import { readDraft, type DraftRow } from '../../db/channels/draft-queries.ts';
-import { readToldRun } from '../../db/channels/part-queries.ts';
-import { openDraft, settleDraft } from '../../domain/channels/drafts.ts';
+import { readReportedRun } from '../../db/channels/part-queries.ts';
+import { openDraft, settleDraft } from '../../domain/channels/parts.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SendOutcome, ServicePart } from '../../ports/channels/service.ts';
 import type { ChannelReplyInput } from '../../workflows/contracts/triggers/channels.ts';
@@ -58,7 +58,7 @@ async function streamReply(deps: ActivityDeps, { messageId }: ChannelReplyInput)
   for (let said = ''; ;) {
     await delay(pollEveryMs, undefined, { signal });
     const now = await readAsSystem(deps, async (tx) => ({
-      run: await readToldRun(tx, shown.runId),
+      run: await readReportedRun(tx, shown.runId),
       text: await newestOpenText(tx, shown.runId),
     }));
     if (now.run?.status !== 'running') return;

@@ -1,4 +1,4 @@
-import { noteRefused, noteSynced } from '../../domain/channels/state.ts';
+import { recordRefused, recordSynced } from '../../domain/channels/state.ts';
 import { Refused } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import { EgressRefused } from '../../ports/egress/egress.ts';
@@ -15,15 +15,15 @@ export async function syncChannel(deps: ActivityDeps, { channelId: id }: Channel
   const { channel, policy } = ready;
   const { version } = channel;
   if (deps.env.publicUrl === null) {
-    await transactAsSystem(deps, (tx) => noteRefused(tx, { id, version, error: 'PUBLIC_URL is not set for the workers' }));
+    await transactAsSystem(deps, (tx) => recordRefused(tx, { id, version, error: 'PUBLIC_URL is not set for the workers' }));
     return true;
   }
   try {
     const identity = await register(serviceDeps(deps, policy), channel, `${deps.env.publicUrl}/channels/${id}/inbound`);
-    return await transactAsSystem(deps, (tx) => noteSynced(tx, { id, version, identity }));
+    return await transactAsSystem(deps, (tx) => recordSynced(tx, { id, version, identity }));
   } catch (error) {
     if (!(error instanceof Refused) && !(error instanceof EgressRefused)) throw error;
-    await transactAsSystem(deps, (tx) => noteRefused(tx, { id, version, error: error.message }));
+    await transactAsSystem(deps, (tx) => recordRefused(tx, { id, version, error: error.message }));
     deps.log.warn({ channel_id: id, kind: channel.kind }, 'channel not registered');
     return true;
   }

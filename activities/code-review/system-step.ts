@@ -22,8 +22,8 @@ export async function asSystemStep<R>(
     return result;
   } catch (error) {
     const { message, type, nonRetryable } = toApplicationFailure(error);
-    const fault = { code: type ?? 'internal_error', message: message.slice(0, 500), retryable: nonRetryable !== true, reason: null };
-    await transactAsRun(deps, runId, (tx) => closeStep(tx, { runId, step }, fault)).catch((err: unknown) =>
+    const stepError = { code: type ?? 'internal_error', message: message.slice(0, 500), retryable: nonRetryable !== true, reason: null };
+    await transactAsRun(deps, runId, (tx) => closeStep(tx, { runId, step }, stepError)).catch((err: unknown) =>
       deps.log.warn({ err, run_id: runId, step }, 'failed step not recorded'),
     );
     throw error;

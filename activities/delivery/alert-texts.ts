@@ -4,7 +4,7 @@ import type { AlertSnapshot } from '../../db/alerts/alert-snapshot.ts';
 import type { Letter } from './letter.ts';
 
 /** An event of an alert, as messages present it. */
-export interface ToldAlert {
+export interface AlertReport {
   readonly event: DeliveryEvent;
   readonly alert: AlertSnapshot;
   /** Name of the workspace that the alert is about; null when it is about all of them. */
@@ -14,13 +14,13 @@ export interface ToldAlert {
 }
 
 /** The mail of an event. */
-export function alertLetter(told: ToldAlert): Letter {
-  const link = linkOf(told);
+export function alertLetter(report: AlertReport): Letter {
+  const link = linkOf(report);
   return {
-    subject: `[Longhaul] ${headingOf(told)}: ${told.alert.title}`,
+    subject: `[Longhaul] ${headingOf(report)}: ${report.alert.title}`,
     parts: [
-      `${headingOf(told)}: ${told.alert.title}.`,
-      ...factsOf(told).map(([name, value]) => `${name}: ${value}`),
+      `${headingOf(report)}: ${report.alert.title}.`,
+      ...factsOf(report).map(([name, value]) => `${name}: ${value}`),
       ...(link === null ? [] : ['The alert and the state of its notifications:', { link }]),
     ],
   };
@@ -30,11 +30,11 @@ export function alertLetter(told: ToldAlert): Letter {
  * Returns the body that an incoming webhook of Slack takes (https://api.slack.com/messaging/webhooks). Text between `<` and `>` would become a link or a
  * mention, so the three characters are escaped (https://api.slack.com/reference/surfaces/formatting#escaping).
  */
-export function slackMessage(told: ToldAlert): string {
-  const link = linkOf(told);
+export function slackMessage(report: AlertReport): string {
+  const link = linkOf(report);
   const lines = [
-    `*${headingOf(told)}*: ${escapedForSlack(told.alert.title)}`,
-    ...factsOf(told).map(([name, value]) => `${name}: ${escapedForSlack(value)}`),
+    `*${headingOf(report)}*: ${escapedForSlack(report.alert.title)}`,
+    ...factsOf(report).map(([name, value]) => `${name}: ${escapedForSlack(value)}`),
     ...(link === null ? [] : [`<${escapedForSlack(link)}|Open the alert>`]),
   ];
   return JSON.stringify({ text: lines.join('\n') });
@@ -42,13 +42,13 @@ export function slackMessage(told: ToldAlert): string {
 
 /** The body of a webhook; the same on each try. */
 export function webhookBody(
-  { event, alert }: Pick<ToldAlert, 'event' | 'alert'>,
+  { event, alert }: Pick<AlertReport, 'event' | 'alert'>,
   { id, createdAt }: { id: string; createdAt: string },
 ): string {
   return JSON.stringify({ id, type: `alert.${event}`, created_at: createdAt, data: alert });
 }
 
-function headingOf({ event, alert }: ToldAlert): string {
+function headingOf({ event, alert }: AlertReport): string {
   const severity = alert.severity === 'critical' ? 'Critical' : 'Warning';
   switch (event) {
     case 'firing':
@@ -66,7 +66,7 @@ function headingOf({ event, alert }: ToldAlert): string {
   }
 }
 
-function factsOf({ alert, workspaceName }: ToldAlert): [string, string][] {
+function factsOf({ alert, workspaceName }: AlertReport): [string, string][] {
   const facts: [string, string | null][] = [
     ['Workspace', workspaceName],
     ['Rule', alert.rule_name],
@@ -91,7 +91,7 @@ function amountOf(kind: AlertSnapshot['kind'], value: string | null): string | n
   return kind === 'run_duration_p95' ? `${number} s` : number;
 }
 
-function linkOf({ alert, publicUrl }: ToldAlert): string | null {
+function linkOf({ alert, publicUrl }: AlertReport): string | null {
   return publicUrl === null || alert.id === null ? null : `${publicUrl}/alerts/${alert.id}`;
 }
 

@@ -1,5 +1,5 @@
 import { claimDelivery, settleTry, verdictOf } from '../../domain/alerts/tries.ts';
-import type { DeliverStep, NoticeActivities } from '../../workflows/contracts/upkeep/notices.ts';
+import type { DeliverStep, NoticeActivities } from '../../workflows/contracts/upkeep/delivery.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { attemptCallback } from './send-callback.ts';

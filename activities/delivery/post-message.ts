@@ -6,7 +6,7 @@ import { attribute } from '../../ports/telemetry/conventions.ts';
 import { failSpan, inSpan, withTraceparent } from '../../ports/telemetry/spans.ts';
 
 /** How long a receiver may take, connecting included. */
-export const tryLimitMs = 15_000;
+export const maxTryMs = 15_000;
 
 /** A POST to an address that a tenant has configured. */
 export interface OutgoingPost {
@@ -35,8 +35,8 @@ export async function postMessage(
         body,
         policy,
         redirects: 0,
-        headersTimeoutMs: tryLimitMs,
-        signal: deadlineIn(tryLimitMs),
+        headersTimeoutMs: maxTryMs,
+        signal: deadlineIn(maxTryMs),
       });
       answer.body.destroy();
       span.setAttribute(attribute.status, answer.status);
@@ -71,6 +71,6 @@ export function refused(error: string, status: number | null = null): TryOutcome
 function errorOf(error: unknown): string {
   if (error instanceof EgressRefused) return `egress_refused: ${error.message}`;
   if (error instanceof EgressUnreachable) return error.message;
-  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${tryLimitMs / 1_000} seconds`;
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${maxTryMs / 1_000} seconds`;
   throw error;
 }

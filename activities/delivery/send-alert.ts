@@ -12,7 +12,7 @@ import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { alertLetter, slackMessage, webhookBody } from './alert-texts.ts';
 import { toHtml, toText } from './letter.ts';
-import { failed, postMessage, refused, tryLimitMs } from './post-message.ts';
+import { failed, postMessage, refused, maxTryMs } from './post-message.ts';
 
 export type SendAlertDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'egress' | 'env'>;
 
@@ -47,16 +47,16 @@ export async function routeOf(
 /** Sends a delivery once. Never throws because of the receiver. */
 export async function sendAlert(deps: SendAlertDeps, delivery: DueDelivery, route: Route): Promise<TryOutcome> {
   const { id, event, snapshot: alert, workspaceName } = delivery;
-  const told = { event, alert, workspaceName, publicUrl: deps.mail?.publicUrl ?? null };
+  const report = { event, alert, workspaceName, publicUrl: deps.mail?.publicUrl ?? null };
   switch (route.kind) {
     case 'none':
       return route.outcome;
     case 'mail':
-      return mailAlert(deps, id, { to: route.to, told });
+      return mailAlert(deps, id, { to: route.to, report });
     case 'slack':
-      return postMessage(deps.egress, { url: route.url, policy: route.policy, headers: {}, body: slackMessage(told) });
+      return postMessage(deps.egress, { url: route.url, policy: route.policy, headers: {}, body: slackMessage(report) });
     case 'webhook': {
-      const body = webhookBody(told, { id, createdAt: iso(delivery.createdAt) });
+      const body = webhookBody(report, { id, createdAt: iso(delivery.createdAt) });
       const headers = signatureHeaders([route.secret], { id, timestampS: Math.floor(deps.db.clock.now().getTime() / 1_000), body });
       return postMessage(deps.egress, { url: route.url, policy: route.policy, headers, body });
     }
@@ -68,14 +68,14 @@ export async function sendAlert(deps: SendAlertDeps, delivery: DueDelivery, rout
 async function mailAlert(
   { mail }: SendAlertDeps,
   id: string,
-  { to, told }: { readonly to: string; readonly told: Parameters<typeof alertLetter>[0] },
+  { to, report }: { readonly to: string; readonly report: Parameters<typeof alertLetter>[0] },
 ): Promise<TryOutcome> {
   if (!mail) return refused('this deployment sends no mail');
-  const letter = alertLetter(told);
+  const letter = alertLetter(report);
   const late = Promise.withResolvers<TryOutcome>();
   const limit = new AbortController();
-  const stop = afterMs(tryLimitMs, () => {
-    late.resolve(failed(`no answer within ${tryLimitMs / 1_000} seconds`));
+  const stop = afterMs(maxTryMs, () => {
+    late.resolve(failed(`no answer within ${maxTryMs / 1_000} seconds`));
     limit.abort();
   });
   const sending = mail.mailer

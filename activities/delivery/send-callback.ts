@@ -17,7 +17,7 @@ import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import { outcomeFor } from '../../ports/hooks/outcome.ts';
 import { signatureHeaders } from '../../ports/hooks/webhook-signature.ts';
 import { hopsHeader } from '../../workflows/contracts/triggers/hops.ts';
-import type { DeliverStep } from '../../workflows/contracts/upkeep/notices.ts';
+import type { DeliverStep } from '../../workflows/contracts/upkeep/delivery.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { postMessage, refused } from './post-message.ts';

@@ -9,7 +9,7 @@ import { composeMail, type Composed } from './compose.ts';
 import { toHtml, toText } from './letter.ts';
 
 /** Less than the 30 s of the activity, so that a try reports its own outcome. */
-const tryLimitMs = 25_000;
+const maxTryMs = 25_000;
 
 export type DeliveryDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'log' | 'metrics'>;
 
@@ -51,7 +51,7 @@ function withoutMailer({ mail: { template } }: MailMessage): DeliveryResult {
 
 async function handOver({ mailer }: NonNullable<DeliveryDeps['mail']>, id: string, { to, letter }: Composed): Promise<DeliveryResult> {
   const mail = { id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) };
-  const reply = await mailer.send(mail, deadlineIn(tryLimitMs));
+  const reply = await mailer.send(mail, deadlineIn(maxTryMs));
 
   return reply.isTaken ? 'sent' : 'refused';
 }

@@ -3,7 +3,7 @@ import { evaluationCapKey } from '../../db/billing/budgets/cap-keys.ts';
 import type { StoredVote } from '../../db/evaluations/evaluation-result.entity.ts';
 import type { EvaluationState } from '../../db/evaluations/work.ts';
 import type { ClaimedResult } from '../../db/evaluations/write-work.ts';
-import { EvaluatorError } from '../../domain/evaluations/evaluator-error.ts';
+import { EvaluatorError } from '../../domain/evaluations/verdict.ts';
 import type { JudgePrompt } from '../../domain/evaluations/judge-prompt.ts';
 import { beginVote, endVote, keepVote } from '../../domain/evaluations/scoring.ts';
 import { deadlineIn } from '../../ports/deadline.ts';

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { evaluationCapKey } from '../../db/billing/budgets/cap-keys.ts';
-import { EvaluatorError } from '../../domain/evaluations/evaluator-error.ts';
+import { EvaluatorError, type EvaluatorOutcome } from '../../domain/evaluations/verdict.ts';
 import { parsedJson } from '../../domain/evaluations/json-value.ts';
 import { notApplicable, passedIf, scored, type Scoring } from '../../domain/evaluations/scored.ts';
 import { scorePlain } from '../../domain/evaluations/score-plain.ts';
-import type { EvaluatorOutcome } from '../../domain/evaluations/verdict.ts';
 import { embedTexts } from '../../domain/knowledge/items/embed-texts.ts';
 import { EmbeddingError } from '../../ports/embeddings/index.ts';
 import { createEvaluatorWork } from '../../ports/evaluations/evaluator-work.ts';

@@ -1,6 +1,6 @@
 import { readBaselineOutput, type EvaluationState } from '../../db/evaluations/work.ts';
 import type { ClaimedResult } from '../../db/evaluations/write-work.ts';
-import { EvaluatorError } from '../../domain/evaluations/evaluator-error.ts';
+import { EvaluatorError } from '../../domain/evaluations/verdict.ts';
 import { preferencePrompt, scorePrompt, shownText, type JudgedPart, type JudgePrompt } from '../../domain/evaluations/judge-prompt.ts';
 import { notApplicable, scored, type ScoredAnswer, type Scoring } from '../../domain/evaluations/scored.ts';
 import type { StoredEvaluator } from '../../workflows/contracts/evaluations.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { scoringResults, type EvaluationState } from '../../db/evaluations/work.ts';
-import { fillEvaluation, noteSummary, type Standing } from '../../domain/evaluations/lifecycle.ts';
+import { fillEvaluation, recordSummary, type Standing } from '../../domain/evaluations/lifecycle.ts';
 import type { EvaluationStep } from '../../workflows/contracts/evaluations.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem, readAsSystem } from '../support/as-system.ts';
@@ -10,7 +10,7 @@ import { summaryOf } from './summarize.ts';
 /** `passMs`: how long a pass takes new work. `idleMs`: how long it checks for more when there is none, since runs that end soon are worth waiting for. */
 const passMs = 60_000;
 const idleMs = 1_000;
-const lookMs = 100;
+const pollMs = 100;
 const refreshEnds = 50;
 const refreshMs = 10_000;
 
@@ -33,7 +33,7 @@ export async function advancePass(deps: ActivityDeps, id: string, signal: AbortS
       await pass.refresh(standing.evaluation);
       if (begun > 0 || standing.started > 0 || pass.inFlight > 0) idleSince = performance.now();
       if (pass.inFlight === 0 && (isLate || performance.now() - idleSince > idleMs)) return { outcome: 'waiting' };
-      await pass.next(lookMs);
+      await pass.next(pollMs);
     }
   } finally {
     stop.abort();
@@ -114,5 +114,5 @@ class Pass {
 
 async function refreshSummary(deps: ActivityDeps, evaluation: EvaluationState): Promise<void> {
   const { summary } = await summaryOf(deps, evaluation);
-  await transactAsSystem(deps, (tx) => noteSummary(tx, evaluation.id, summary));
+  await transactAsSystem(deps, (tx) => recordSummary(tx, evaluation.id, summary));
 }

@@ -7,7 +7,7 @@ import { settleOpenVotes } from './lost-votes.ts';
 
 /** Cancelled runs end within moments, and their cost counts; runs whose worker is lost are not waited for longer than this. */
 const patienceMs = 60_000;
-const lookMs = 200;
+const pollMs = 200;
 
 /** Ends what remains of an evaluation that stops: runs, questions to judges, results. */
 export async function stopWork(deps: ActivityDeps, id: string, signal: AbortSignal): Promise<void> {
@@ -18,6 +18,6 @@ export async function stopWork(deps: ActivityDeps, id: string, signal: AbortSign
   for (;;) {
     const isPatient = performance.now() < until;
     if ((await transactAsSystem(deps, (tx) => stopEvaluation(tx, id, { isPatient }))) === 'stopped') return;
-    await delay(lookMs, undefined, { signal });
+    await delay(pollMs, undefined, { signal });
   }
 }

@@ -68,9 +68,9 @@ async function settle(deps: ActivityDeps, input: IngestInput, { hash, stored }: 
     const { storageKey, page } = stored;
     const file = { filename: nameOfPage(page.url), mediaType: mediaTypeOf(page.headers['content-type'] ?? '') || 'text/html' };
     const size = { sizeBytes: page.body.byteLength, sha256: hash, storageKey };
-    const home = { organizationId: source.organizationId, workspaceId: source.workspaceId };
+    const rowScope = { organizationId: source.organizationId, workspaceId: source.workspaceId };
     const row = await insertAttachment(tx, {
-      ...home,
+      ...rowScope,
       ...file,
       ...size,
       purpose: 'knowledge',

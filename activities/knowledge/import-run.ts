@@ -85,7 +85,7 @@ interface Pending {
 }
 
 async function importRows(batch: RunBatch, cursor: ImportCursor): Promise<void> {
-  const work = await workOf(batch);
+  const work = await openImport(batch);
   const until = performance.now() + passMs;
   let pending: Pending = { rows: [], errors: [], bytes: 0, line: 1 };
   const flush = async () => {
@@ -125,7 +125,7 @@ function take(pending: Pending, { line, offset, bytes }: BundleLine): void {
   else pending.rows.push({ row, line, offset, bytes: bytes.byteLength });
 }
 
-async function workOf({ run, deps, signal }: RunBatch): Promise<ImportWork> {
+async function openImport({ run, deps, signal }: RunBatch): Promise<ImportWork> {
   const base = await readAsSystem(deps, (tx) => readImportBase(tx, run.kbId));
   const { mode, keepState, includeGrants } = run.params;
   const rules = {

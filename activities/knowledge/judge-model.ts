@@ -7,7 +7,7 @@ import type { ResolvedModel } from '../../ports/models/models.ts';
 import type { Permit } from '../../ports/models/permits/permits.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { ModelAborted, ModelError } from '../model/faults/errors.ts';
+import { ModelAborted, ModelError } from '../model/errors/model-error.ts';
 import { estimateCost } from '../model/prompt/estimate.ts';
 import { formatNotice, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../model/prompt/json-answer.ts';
 import { measureCall } from '../model/usage/measure-call.ts';

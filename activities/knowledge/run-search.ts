@@ -4,7 +4,7 @@ import type { SearchedBase } from '../../db/knowledge/search/search-bases.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { meteredQueries } from '../../domain/knowledge/search/embed-query.ts';
 import { measureSearch } from '../../domain/knowledge/search/measure-search.ts';
-import { noteUse } from '../../domain/knowledge/search/note-use.ts';
+import { recordUse } from '../../domain/knowledge/search/record-use.ts';
 import { searchBases, type SearchHit, type SearchResult } from '../../domain/knowledge/search/search.ts';
 import type { SearchRequest } from '../../domain/knowledge/search/search-plan.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
@@ -50,7 +50,7 @@ export async function searchForRun(
     () => measureSearch(measure, 'run', () => searchBases(deps, bases, request)),
   );
   // The result of a search counts even when its use could not be recorded.
-  await noteUse(transact, result.hits, now).catch(() => undefined);
+  await recordUse(transact, result.hits, now).catch(() => undefined);
   return result;
 }
 

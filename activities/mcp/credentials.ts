@@ -37,7 +37,7 @@ const refreshPatienceMs = 20_000;
 const pollMs = 150;
 
 /** Returns the credential that the rows hold now; a token that expires within 10 s is refreshed first. Throws McpError. */
-export async function credentialOf(parts: CredentialDeps, asker: McpAsker): Promise<McpCredential> {
+export async function credentialOf(deps: CredentialDeps, asker: McpAsker): Promise<McpCredential> {
   const { auth } = asker.toolkit.config;
   switch (auth.type) {
     case 'none':
@@ -49,15 +49,15 @@ export async function credentialOf(parts: CredentialDeps, asker: McpAsker): Prom
       return { headers: Object.fromEntries(await Promise.all(pairs)), version: null };
     }
     case 'oauth':
-      return tokenCredential(parts, asker, null);
+      return tokenCredential(deps, asker, null);
     default:
       return auth satisfies never;
   }
 }
 
 /** After a 401, returns a token other than that of `refused`, refreshed here or by a faster worker. Throws McpError `unauthorized`. */
-export function renewedCredential(parts: CredentialDeps, asker: McpAsker, refused: McpCredential): Promise<McpCredential> {
-  return tokenCredential(parts, asker, refused.version);
+export function renewedCredential(deps: CredentialDeps, asker: McpAsker, refused: McpCredential): Promise<McpCredential> {
+  return tokenCredential(deps, asker, refused.version);
 }
 
 async function valueOf(asker: McpAsker, name: string): Promise<string> {
@@ -66,16 +66,16 @@ async function valueOf(asker: McpAsker, name: string): Promise<string> {
   return value;
 }
 
-async function tokenCredential(parts: CredentialDeps, asker: McpAsker, refused: number | null): Promise<McpCredential> {
+async function tokenCredential(deps: CredentialDeps, asker: McpAsker, refused: number | null): Promise<McpCredential> {
   const until = performance.now() + refreshPatienceMs;
   for (;;) {
     asker.signal.throwIfAborted();
-    const { connection, grant } = await readConnection(parts, asker);
+    const { connection, grant } = await readConnection(deps, asker);
     if (connection === null || grant === null || connection.state === 'needs_auth') throw unauthorized();
     if (connection.isFresh && connection.rowVersion !== refused) return toCredential(asker, connection, grant);
 
     if (await asker.transact((tx) => takeRefreshLease(tx, connection))) {
-      await refresh(parts, asker, { connection, grant });
+      await refresh(deps, asker, { connection, grant });
     } else if (performance.now() > until) {
       throw unauthorized();
     } else {
@@ -98,7 +98,7 @@ interface Held {
 }
 
 /** Refreshes under the lease, outside any transaction. The change of a faster writer to the row stands. */
-async function refresh(parts: CredentialDeps, asker: McpAsker, { connection, grant }: Held): Promise<void> {
+async function refresh(deps: CredentialDeps, asker: McpAsker, { connection, grant }: Held): Promise<void> {
   const { refreshToken } = grant;
   if (refreshToken === null) {
     await asker.transact((tx) =>
@@ -107,10 +107,10 @@ async function refresh(parts: CredentialDeps, asker: McpAsker, { connection, gra
     throw unauthorized();
   }
   try {
-    const tokens = await refreshTokens({ ...parts, ...asker }, { at: grant.at, client: grant.client, refreshToken });
+    const tokens = await refreshTokens({ ...deps, ...asker }, { at: grant.at, client: grant.client, refreshToken });
     const fresh = { ...grant, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken };
     await asker.transact((tx) =>
-      storeRefreshed(tx, parts.keys, { ...connection, grant: fresh, scopes: tokens.scopes, lifeS: tokens.lifeS }),
+      storeRefreshed(tx, deps.keys, { ...connection, grant: fresh, scopes: tokens.scopes, lifeS: tokens.lifeS }),
     );
   } catch (error) {
     if (error instanceof McpOauthError && error.isRefusal) {

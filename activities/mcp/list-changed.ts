@@ -30,7 +30,7 @@ export function createToolsChanged(deps: Pick<ActivityDeps, 'db' | 'log' | 'disp
     );
   }
 
-  async function askInTurn(toolkit: McpToolkit, principal: McpPrincipal): Promise<void> {
+  async function askOnce(toolkit: McpToolkit, principal: McpPrincipal): Promise<void> {
     do {
       heard.set(toolkit.id, false);
       await ask(toolkit, principal).catch((err: unknown) => deps.log.warn({ err, toolkit_id: toolkit.id }, 'sync not requested'));
@@ -42,6 +42,6 @@ export function createToolsChanged(deps: Pick<ActivityDeps, 'db' | 'log' | 'disp
   return (toolkit, principal) => {
     const isHeard = heard.has(toolkit.id);
     heard.set(toolkit.id, true);
-    if (!isHeard) void askInTurn(toolkit, principal);
+    if (!isHeard) void askOnce(toolkit, principal);
   };
 }

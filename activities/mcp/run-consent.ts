@@ -34,10 +34,10 @@ export async function consentForRun(
 }
 
 /** Without a grant the server has not been called yet: its own refusal says where to get consent. No tool is called for that. */
-async function challenged(parts: McpDeps, ask: McpAsk, refusal: McpError): Promise<McpError> {
+async function challenged(deps: McpDeps, ask: McpAsk, refusal: McpError): Promise<McpError> {
   if (refusal.challenge !== null) return refusal;
   try {
-    await asNobody(parts, ask, (session, patience) => session.listTools(patience));
+    await asNobody(deps, ask, (mcpSession, patience) => mcpSession.listTools(patience));
     return refusal;
   } catch (error) {
     if (error instanceof McpError && error.kind === 'unauthorized') return error;

@@ -13,7 +13,7 @@ import { finishSync, requestSync, scheduleNextSync, type SyncFindings } from '..
 import { EgressRefused } from '../../ports/egress/egress.ts';
 import { McpError } from '../../ports/mcp/errors.ts';
 import { McpTooMuch } from '../../ports/mcp/fetch.ts';
-import { readFoundTools, toldOf, type FoundTool } from '../../ports/mcp/found-tools.ts';
+import { readFoundTools, noticeOf, type FoundTool } from '../../ports/mcp/found-tools.ts';
 import { McpOauthError } from '../../ports/mcp/oauth.ts';
 import type { McpPatience, McpSession } from '../../ports/mcp/mcp.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -39,7 +39,7 @@ export interface ClaimedSync {
   readonly secrets: SecretMask;
 }
 
-const limitNote = 500;
+const maxNoteChars = 500;
 
 /** Activities of `toolkitSync`. A revision that has ended is left alone, so each may run any number of times. A deleted toolkit has none. */
 export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities {
@@ -77,7 +77,7 @@ async function startDue(deps: ActivityDeps, toolkit: ToolkitScope): Promise<void
 async function syncToolkit(deps: ActivityDeps, input: ToolkitSyncInput): Promise<void> {
   const claimed = await claim(deps, input);
   if (claimed === null) return;
-  const found = await look(deps, claimed).catch((error: unknown) => afterError(deps, claimed, error));
+  const found = await checkServer(deps, claimed).catch((error: unknown) => afterError(deps, claimed, error));
   await endSync(deps, { toolkitId: input.toolkitId, revisionId: claimed.revision.id }, found);
 }
 
@@ -108,19 +108,26 @@ function principalOf({ config }: McpToolkit, { createdBy: by }: OpenSyncRow): Mc
   return isPerUser && by.kind === 'user' && by.id !== null ? { kind: 'user', id: by.id } : sharedPrincipal;
 }
 
-async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<SyncFindings> {
+async function checkServer(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<SyncFindings> {
   await exchangeReturned(deps, asker);
   const { organizationId, workspaceId } = tenantOfActivity();
   const onToolsChanged = () => deps.toolsChanged(toolkit, asker.principal);
   const ask = { ...asker, workspaceId, timeoutMs, onToolsChanged };
-  const work: Listing<SyncFindings> = async (session, patience) => {
-    const offered = masked(secrets, await session.listTools(patience));
+  const work: Listing<SyncFindings> = async (mcpSession, patience) => {
+    const offered = masked(secrets, await mcpSession.listTools(patience));
     const found = await readFoundTools(offered, deps.schemas.of(organizationId));
     const tools = found.tools.map(toToolkitTool);
-    const server = session.server === null ? null : masked(secrets, { ...session.server });
+    const server = mcpSession.server === null ? null : masked(secrets, { ...mcpSession.server });
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
     deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: found.leftOut.length }, 'toolkit listed');
-    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, told: toldOf(found, limitNote), leftOut: found.leftOut };
+    return {
+      tools,
+      server,
+      protocolVersion: mcpSession.protocolVersion,
+      sourceHash,
+      note: noticeOf(found, maxNoteChars),
+      leftOut: found.leftOut,
+    };
   };
   return useMcp(deps, ask, work).catch((error: unknown) => {
     // Without a grant the server has not been called yet: its own refusal says where to get consent.
@@ -129,7 +136,7 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
   });
 }
 
-type Listing<R> = (session: McpSession, patience: McpPatience) => Promise<R>;
+type Listing<R> = (mcpSession: McpSession, patience: McpPatience) => Promise<R>;
 
 /** Returns the findings of a failed sync: an error at once when another try is useless, otherwise only after the last try. */
 async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unknown): Promise<SyncFindings> {

@@ -18,29 +18,36 @@ export interface McpAsk extends McpAsker {
  * Works with the client of a toolkit as a principal, for both calls and syncs. Credentials are read from the rows at each use; a 401 on a token refreshes it
  * once and repeats the request, since nothing was processed. Throws McpError, McpTooMuch or the guard's errors.
  */
-export async function useMcp<R>(parts: McpDeps, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
-  const credential = await credentialOf(parts, ask);
+export async function useMcp<R>(
+  deps: McpDeps,
+  ask: McpAsk,
+  work: (mcpSession: McpSession, patience: McpPatience) => Promise<R>,
+): Promise<R> {
+  const credential = await credentialOf(deps, ask);
   try {
-    return await withCredential(parts, ask, { credential, work });
+    return await withCredential(deps, ask, { credential, work });
   } catch (error) {
     if (!(error instanceof McpError) || error.kind !== 'unauthorized' || credential.version === null) throw error;
-    const renewed = await renewedCredential(parts, ask, credential).catch((refusal: unknown) => {
+    const renewed = await renewedCredential(deps, ask, credential).catch((refusal: unknown) => {
       // The server's own challenge says where to get consent.
       throw refusal instanceof McpError && refusal.kind === 'unauthorized' ? error : refusal;
     });
-    return withCredential(parts, ask, { credential: renewed, work });
+    return withCredential(deps, ask, { credential: renewed, work });
   }
 }
 
 /** Does the same without any credential, to get the server's challenge. */
-export function asNobody<R>(parts: McpDeps, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
-  return withCredential(parts, ask, { credential: { headers: {}, version: null }, work });
+export function asNobody<R>(deps: McpDeps, ask: McpAsk, work: (mcpSession: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
+  return withCredential(deps, ask, { credential: { headers: {}, version: null }, work });
 }
 
 function withCredential<R>(
   { mcp }: McpDeps,
   { toolkit, principal, policy, workspaceId, timeoutMs, signal, onToolsChanged }: McpAsk,
-  { credential, work }: { readonly credential: McpCredential; readonly work: (session: McpSession, patience: McpPatience) => Promise<R> },
+  {
+    credential,
+    work,
+  }: { readonly credential: McpCredential; readonly work: (mcpSession: McpSession, patience: McpPatience) => Promise<R> },
 ): Promise<R> {
   const { url, transport } = toolkit.config;
   return mcp.use(

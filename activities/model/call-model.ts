@@ -13,7 +13,7 @@ import { tenantOfActivity } from '../support/tenant.ts';
 import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { buildRequest } from './prompt/build-request.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
-import { onFailedTry, StepWaiting } from './faults/failed-try.ts';
+import { onFailedTry, StepWaiting } from './errors/failed-try.ts';
 import { withPassages } from './prompt/inject-passages.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './prompt/json-answer.ts';
 import { partsOfStep } from './usage/chat-content.ts';

@@ -12,7 +12,7 @@ import { transactAsRun } from '../runs/as-run.ts';
 import { refuseGivenUp } from '../support/stale-attempt.ts';
 import { giveUp, workerLost } from '../support/failures.ts';
 import type { ModelTry } from './model-try.ts';
-import { triesPerModel, triesWithError } from './faults/tries.ts';
+import { triesPerModel, triesWithError } from './errors/tries.ts';
 import { readApprovedSlugs } from '../../db/approvals/earlier-answers.ts';
 import { readCallsMade } from '../../db/runs/calls/planned-calls.ts';
 

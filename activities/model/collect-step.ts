@@ -2,7 +2,7 @@ import { newId } from '../../db/ids.ts';
 import { argsHashOf } from '../../db/runs/calls/args-hash.ts';
 import { isQuestion, type RunTool } from '../../db/runs/start/manifest-tools.ts';
 import { toolCallData, toolCallFrame, type CallIdentity } from '../../db/runs/run-frames.ts';
-import type { StepFault } from '../../db/runs/run-types.ts';
+import type { StepError } from '../../db/runs/run-types.ts';
 import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
 import type { CallApproval } from '../../workflows/contracts/runs/approvals.ts';
@@ -149,22 +149,23 @@ async function refusalOf(
   args: Record<string, unknown>,
   { isOver, isTooLong }: { isOver: boolean; isTooLong: boolean },
   schemas: TenantSchemas,
-): Promise<StepFault | null> {
-  if (call.slug === unnamedCall) return fault('invalid_arguments', 'The call names no tool. Call again, with the name of a tool.', null);
-  if (call.tool === null) return fault('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
-  if (isOver) return fault('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
+): Promise<StepError | null> {
+  if (call.slug === unnamedCall)
+    return stepError('invalid_arguments', 'The call names no tool. Call again, with the name of a tool.', null);
+  if (call.tool === null) return stepError('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
+  if (isOver) return stepError('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
   // The prompt shows `{}` in their place, since every provider requires an object.
   if (call.args === null || inexactArgument(call.argsText) !== null)
-    return fault('invalid_arguments', brokenArguments(call.argsText), null);
-  if (isTooLong) return fault('invalid_arguments', 'The arguments are too long.', 'too_long');
+    return stepError('invalid_arguments', brokenArguments(call.argsText), null);
+  if (isTooLong) return stepError('invalid_arguments', 'The arguments are too long.', 'too_long');
 
   const problems = await schemas.validate(call.tool.inputSchema, args);
   if (problems.length === 0) return null;
   const told = problems.slice(0, 5).map((problem) => `${problem.pointer || '/'} ${problem.message}`);
-  return fault('invalid_arguments', `The arguments do not fit the tool: ${told.join('; ')}`.slice(0, 1_000), null);
+  return stepError('invalid_arguments', `The arguments do not fit the tool: ${told.join('; ')}`.slice(0, 1_000), null);
 }
 
-function fault(code: string, message: string, reason: string | null): StepFault {
+function stepError(code: string, message: string, reason: string | null): StepError {
   return { code, message, retryable: false, reason };
 }
 

@@ -1,7 +1,7 @@
-import { ModelError, type ModelErrorClass } from './faults/errors.ts';
+import { ModelError, type ModelErrorClass } from './errors/model-error.ts';
 import type { ProviderPart } from './wire/providers.ts';
-import type { Relay } from './model-stream.ts';
-import { toModelError, type FaultContext } from './faults/signals.ts';
+import type { ModelStream } from './model-stream.ts';
+import { toModelError, type ErrorContext } from './errors/signals.ts';
 import type { ModelFinish, ModelStepRequest } from './step.ts';
 import { bucketUsage } from './usage/usage.ts';
 
@@ -9,26 +9,26 @@ export type StopReason = 'stop' | 'tool_calls' | 'max_output' | 'refused';
 
 export interface FinishedCall {
   readonly request: ModelStepRequest;
-  readonly relay: Relay;
+  readonly stream: ModelStream;
   readonly requestId: string | null;
 }
 
 type FinishPart = Extract<ProviderPart, { type: 'finish' }>;
 
 /** Returns how an answer ended. Throws when the provider's finish reason says that it is no answer: cut off, or withheld by a filter. */
-export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, contextOf: (call: C) => FaultContext): ModelFinish {
-  const { request, relay } = call;
+export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, contextOf: (call: C) => ErrorContext): ModelFinish {
+  const { request, stream } = call;
   const usage = bucketUsage(part.usage, {
     adapter: request.model.adapter,
     reasoningInOutput: request.model.reasoningInOutput,
     prompt: request,
-    outputText: relay.outputText,
-    spokenText: relay.spokenText,
+    outputText: stream.outputText,
+    spokenText: stream.spokenText,
   });
-  const end = readEnd(part, relay);
+  const end = readEnd(part, stream);
 
   if (end === 'StreamCut')
-    throw toModelError({ kind: 'garbled', message: '' }, { ...contextOf(call), usage: relay.hasBegun ? usage : null });
+    throw toModelError({ kind: 'garbled', message: '' }, { ...contextOf(call), usage: stream.hasBegun ? usage : null });
   if (end === 'ContentRefused') {
     throw new ModelError(end, {
       message: 'the model provider withheld the answer (content filter)',
@@ -42,24 +42,24 @@ export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, 
     type: 'finish',
     stopReason: end,
     usage,
-    providerRequestId: call.requestId ?? relay.responseId,
-    providerModel: relay.providerModel,
-    providerState: relay.state(request.model.id),
+    providerRequestId: call.requestId ?? stream.responseId,
+    providerModel: stream.providerModel,
+    providerState: stream.state(request.model.id),
   };
 }
 
-function readEnd({ finishReason }: FinishPart, relay: Relay): StopReason | Extract<ModelErrorClass, 'StreamCut' | 'ContentRefused'> {
+function readEnd({ finishReason }: FinishPart, stream: ModelStream): StopReason | Extract<ModelErrorClass, 'StreamCut' | 'ContentRefused'> {
   switch (finishReason.unified) {
     case 'stop':
-      return relay.hasCalls ? 'tool_calls' : 'stop';
+      return stream.hasCalls ? 'tool_calls' : 'stop';
     case 'tool-calls':
-      return relay.hasCalls ? 'tool_calls' : 'StreamCut'; // calls were promised and none came
+      return stream.hasCalls ? 'tool_calls' : 'StreamCut'; // calls were promised and none came
     case 'length':
       return 'max_output';
     case 'content-filter':
-      return relay.hasRefusal || finishReason.raw === 'refusal' ? 'refused' : 'ContentRefused';
+      return stream.hasRefusal || finishReason.raw === 'refusal' ? 'refused' : 'ContentRefused';
     case 'other':
-      return unusualEnd(finishReason.raw ?? '', relay);
+      return unusualEnd(finishReason.raw ?? '', stream);
     case 'error':
     case 'interrupted':
       return 'StreamCut';
@@ -69,10 +69,10 @@ function readEnd({ finishReason }: FinishPart, relay: Relay): StopReason | Extra
 }
 
 /** Finish reasons that OpenAI-compatible servers name in their own way. An unknown reason counts as a cut-off stream. */
-function unusualEnd(raw: string, relay: Relay): StopReason | 'StreamCut' | 'ContentRefused' {
-  if (/^(stop|eos|eos_token|end_turn|stop_sequence|complete|completed|done)$/i.test(raw)) return relay.hasCalls ? 'tool_calls' : 'stop';
+function unusualEnd(raw: string, stream: ModelStream): StopReason | 'StreamCut' | 'ContentRefused' {
+  if (/^(stop|eos|eos_token|end_turn|stop_sequence|complete|completed|done)$/i.test(raw)) return stream.hasCalls ? 'tool_calls' : 'stop';
   if (/^(length|max_tokens|max_output_tokens|model_length)$/i.test(raw)) return 'max_output';
-  if (/^(tool_use|tool_call|tool_calls)$/i.test(raw)) return relay.hasCalls ? 'tool_calls' : 'StreamCut';
+  if (/^(tool_use|tool_call|tool_calls)$/i.test(raw)) return stream.hasCalls ? 'tool_calls' : 'StreamCut';
   if (/safety|content_filter|blocklist|prohibited/i.test(raw)) return 'ContentRefused';
   return 'StreamCut';
 }

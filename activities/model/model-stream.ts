@@ -22,7 +22,7 @@ interface OpenCall {
 }
 
 /** Turns the parts of one answer into events, and collects what its end needs. Lives as long as the answer. */
-export class Relay {
+export class ModelStream {
   /** Whether any readable part has arrived. */
   hasBegun = false;
   hasCalls = false;
@@ -73,7 +73,7 @@ export class Relay {
         this.#startCall(part.id, part.toolName, events);
         return true;
       case 'tool-input-delta':
-        this.#argumentsPiece(part, events);
+        this.#argumentsChunk(part, events);
         return true;
       case 'tool-call':
         this.#call(part, events);
@@ -155,7 +155,7 @@ export class Relay {
     return call;
   }
 
-  #argumentsPiece(part: PartOf<'tool-input-delta'>, events: ModelEvent[]): void {
+  #argumentsChunk(part: PartOf<'tool-input-delta'>, events: ModelEvent[]): void {
     const call = this.#calls.get(part.id);
     this.#generated(part.delta, true);
     const delta = call?.cleaner.push(part.delta) ?? '';

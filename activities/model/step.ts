@@ -1,15 +1,15 @@
 import type { ResolvedModel } from '../../ports/models/models.ts';
-import { ModelAborted, ModelError } from './faults/errors.ts';
+import { ModelAborted, ModelError } from './errors/model-error.ts';
 import type { JsonAnswer } from './prompt/json-answer.ts';
 import { streamExtractive } from './extractive/extractive.ts';
 import { decideFinish, type StopReason } from './finish.ts';
 import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt/prompt.ts';
-import { readProviderFault, type ProviderPart, type Providers } from './wire/providers.ts';
-import { Relay } from './model-stream.ts';
-import { toModelError } from './faults/signals.ts';
+import { readProviderError, type ProviderPart, type Providers } from './wire/providers.ts';
+import { ModelStream } from './model-stream.ts';
+import { toModelError } from './errors/signals.ts';
 import { estimateUsage, type TokenUsage } from './usage/usage.ts';
 import { Watch } from './watch.ts';
-import { newEnding, type WireEnding } from './wire/wire.ts';
+import { newWireOutcome, type WireOutcome } from './wire/wire.ts';
 
 export interface ModelStepRequest {
   readonly model: ResolvedModel;
@@ -77,14 +77,14 @@ export async function* streamModelStep(
     return;
   }
 
-  const ending = newEnding();
-  const watch = new Watch(request.signal, request.model, ending);
-  const relay = new Relay(request.model.adapter);
-  const call: ProviderCall = { request, relay, watch, ending, requestId: null };
+  const outcome = newWireOutcome();
+  const watch = new Watch(request.signal, request.model, outcome);
+  const modelStream = new ModelStream(request.model.adapter);
+  const call: ProviderCall = { request, stream: modelStream, watch, outcome, requestId: null };
   try {
-    const stream = await watch.waitFor(deps.providers.open(request, watch.signal, ending));
+    const stream = await watch.waitFor(deps.providers.open(request, watch.signal, outcome));
     call.requestId = stream.requestId;
-    yield* relayed(call, stream.parts.getReader());
+    yield* modelEvents(call, stream.parts.getReader());
   } catch (error) {
     throw asStepError(error, call);
   } finally {
@@ -94,27 +94,27 @@ export async function* streamModelStep(
 
 interface ProviderCall {
   readonly request: ModelStepRequest;
-  readonly relay: Relay;
+  readonly stream: ModelStream;
   readonly watch: Watch;
-  readonly ending: WireEnding;
+  readonly outcome: WireOutcome;
   requestId: string | null;
 }
 
-async function* relayed(call: ProviderCall, reader: ReadableStreamDefaultReader<ProviderPart>): AsyncGenerator<ModelEvent, void, void> {
-  const { relay, watch } = call;
+async function* modelEvents(call: ProviderCall, reader: ReadableStreamDefaultReader<ProviderPart>): AsyncGenerator<ModelEvent, void, void> {
+  const { stream: modelStream, watch } = call;
   const events: ModelEvent[] = [];
 
   for (;;) {
     const { done, value: part } = await watch.waitFor(reader.read());
     const isOver = done || part.type === 'error' || part.type === 'finish';
-    if (isOver && call.ending.fault !== null) throw toModelError(call.ending.fault, faultContext(call));
-    if (done) throw toModelError({ kind: 'garbled', message: '' }, faultContext(call));
-    if (part.type === 'error') throw toModelError(readProviderFault(part.error), faultContext(call));
+    if (isOver && call.outcome.error !== null) throw toModelError(call.outcome.error, errorContext(call));
+    if (done) throw toModelError({ kind: 'garbled', message: '' }, errorContext(call));
+    if (part.type === 'error') throw toModelError(readProviderError(part.error), errorContext(call));
 
-    const isProgress = part.type === 'finish' || relay.take(part, events);
+    const isProgress = part.type === 'finish' || modelStream.take(part, events);
     if (part.type === 'finish') {
-      relay.end(events);
-      events.push({ ...decideFinish(part, call, faultContext), warnings: call.ending.warnings });
+      modelStream.end(events);
+      events.push({ ...decideFinish(part, call, errorContext), warnings: call.outcome.warnings });
     }
     yield* events;
     events.length = 0;
@@ -127,20 +127,20 @@ async function* relayed(call: ProviderCall, reader: ReadableStreamDefaultReader<
 function asStepError(error: unknown, call: ProviderCall): Error {
   const { stopped } = call.watch;
   if (!stopped && error instanceof ModelError) return error;
-  if (!stopped) return toModelError(call.ending.fault ?? readProviderFault(error), faultContext(call));
+  if (!stopped) return toModelError(call.outcome.error ?? readProviderError(error), errorContext(call));
 
-  const usage = estimateUsage(call.request, call.relay.outputText);
+  const usage = estimateUsage(call.request, call.stream.outputText);
   if (!(stopped.reason instanceof ModelError)) return new ModelAborted(usage, stopped.reason);
   return new ModelError(stopped.reason.class, { message: stopped.reason.message, providerRequestId: call.requestId, usage });
 }
 
-function faultContext(call: ProviderCall) {
-  const { request, relay } = call;
+function errorContext(call: ProviderCall) {
+  const { request, stream: modelStream } = call;
 
   return {
-    hasBegun: relay.hasBegun,
+    hasBegun: modelStream.hasBegun,
     requestId: call.requestId,
-    usage: relay.hasBegun ? estimateUsage(request, relay.outputText) : null,
+    usage: modelStream.hasBegun ? estimateUsage(request, modelStream.outputText) : null,
     prompt: () => `${request.instructions}\n${JSON.stringify(request.messages)}`,
     apiKey: request.model.connection.apiKey(),
   };

@@ -1,5 +1,5 @@
 import { isLate } from '../../ports/deadline.ts';
-import { ModelError } from './faults/errors.ts';
+import { ModelError } from './errors/model-error.ts';
 
 /** Set once the answer is complete: its reader bounds the time of what remains. */
 export interface Finishing {

@@ -67,9 +67,9 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
     },
     dropKeys: () => step(dropKeys),
     async tombstone() {
-      const isGone = await step(buryOrganization);
-      if (isGone) deps.log.info({ organization_id: tenantOfActivity().organizationId }, 'organization purged');
-      return isGone;
+      const isPurged = await step(buryOrganization);
+      if (isPurged) deps.log.info({ organization_id: tenantOfActivity().organizationId }, 'organization purged');
+      return isPurged;
     },
     async failPurge({ step: failed }) {
       await step((em, organizationId) => failPurge(em, organizationId, failed));

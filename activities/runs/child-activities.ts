@@ -1,7 +1,7 @@
 import { readChildAsk, type ChildAsk } from '../../db/runs/children/child-ask.ts';
 import { openChild, refuseChild, type OpenedChild } from '../../domain/runs/children/open-child.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
-import type { StepFault } from '../../db/runs/run-types.ts';
+import type { StepError } from '../../db/runs/run-types.ts';
 import type { AgentRunActivities, OpenChildResult, RunToolInput } from '../../workflows/contracts/runs/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -38,26 +38,26 @@ async function open(deps: ActivityDeps, input: RunToolInput): Promise<OpenChildR
 }
 
 /** A final refusal of a start is the call's result; an error that may pass is retried. */
-async function openOrRefuse(deps: ActivityDeps, input: RunToolInput, misfit: StepFault | null): Promise<OpenedChild> {
+async function openOrRefuse(deps: ActivityDeps, input: RunToolInput, misfit: StepError | null): Promise<OpenedChild> {
   const judge = (call: CallState) => ({ refusal: refusalOf(call) ?? misfit, gate: gateOf(call) });
   try {
     return await transactAsRun(deps, input.runId, (tx) => openChild(tx, { ...input, currency: deps.env.billingCurrency, judge }));
   } catch (error) {
     if (!(error instanceof Failure) || (error.retryable && error.code !== 'rate_limited')) throw error;
     const reason = error.context['reason'];
-    const fault = {
+    const stepError = {
       code: 'tool_unavailable',
       message: error.detail,
       retryable: error.retryable,
       reason: typeof reason === 'string' ? reason : error.code,
     };
-    await transactAsRun(deps, input.runId, (tx) => refuseChild(tx, input, fault));
+    await transactAsRun(deps, input.runId, (tx) => refuseChild(tx, input, stepError));
     return { kind: 'over' };
   }
 }
 
 /** Checks whether the structured input fits the input schema of the delegate agent. */
-async function misfitOf({ schemas }: ActivityDeps, ask: ChildAsk | null): Promise<StepFault | null> {
+async function misfitOf({ schemas }: ActivityDeps, ask: ChildAsk | null): Promise<StepError | null> {
   if (ask === null) return null;
   const problems = await schemas.of(tenantOfActivity().organizationId).validate(ask.inputSchema, ask.input);
   if (problems.length === 0) return null;

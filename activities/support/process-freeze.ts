@@ -10,12 +10,12 @@ let lastEnd = -Infinity;
  * suspended or moved. A suspended machine stops the monotonic clock too, so the wall clock is checked as well; setting that clock looks the same.
  */
 export function wasFrozenSince(at: number): boolean {
-  if (seen === null) setInterval(look, pollEveryMs).unref();
-  look();
+  if (seen === null) setInterval(check, pollEveryMs).unref();
+  check();
   return lastEnd >= at;
 }
 
-function look(): void {
+function check(): void {
   const now = { monotonic: performance.now(), wall: Date.now() };
   if (seen !== null) {
     const passed = Math.max(now.monotonic - seen.monotonic, Math.abs(now.wall - seen.wall));

@@ -2,11 +2,11 @@ import type { Attributes } from '@opentelemetry/api';
 import { askAgain, requireApproval } from '../../domain/runs/calls/require-approval.ts';
 import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
-import { stoodStill } from '../../db/runs/steps/retries.ts';
+import { workerFrozen } from '../../db/runs/steps/retries.ts';
 import { claimCall, recordRetry } from '../../domain/runs/calls/tool-calls.ts';
 import { isAimedAsNow } from '../../domain/secrets/secret-aim.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
-import { sayAlive } from '../../domain/runs/steps/tries.ts';
+import { recordAlive } from '../../domain/runs/steps/tries.ts';
 import { readWholeOutput } from '../../db/runs/calls/whole-output.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -17,7 +17,7 @@ import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import { attribute, contentAttribute, ownAttribute } from '../../ports/telemetry/conventions.ts';
 import { failSpan, genAiName, inSpan } from '../../ports/telemetry/spans.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { settleRun } from '../approvals/settle-run.ts';
+import { settleRun, endAndSettle, isCritical } from './calls/end-call.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { stopSuspended } from '../runs/stop-frozen.ts';
 import { addContent } from '../support/trace-content.ts';
@@ -25,7 +25,6 @@ import { openAbort } from '../support/abort.ts';
 import { refuseGivenUp, refuseStale, sendingWhileAwaited } from '../support/stale-attempt.ts';
 import { fenced, isFenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { retryDespiteCancellation, retryWhileUnavailable } from '../support/retry-unavailable.ts';
-import { endAndSettle, isCritical } from './calls/end-call.ts';
 import { createToolExecutor, type ToolExecutor } from './calls/execute.ts';
 import { lockLease, type HeldLease } from './calls/lease.ts';
 import { failed, toolError, type ToolOutcome } from './calls/outcome.ts';
@@ -84,13 +83,13 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
       if (abort.cause() === 'shutdown')
         await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'shutdown', code: null }));
       if (abort.cause() === 'unawaited')
-        await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'worker_lost', code: stoodStill }));
+        await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'worker_lost', code: workerFrozen }));
       throw error;
     });
     const settle = await settlementOf(deps, call, outcome, signal);
     return await retryWhileUnavailable(() => record(deps, claimed, { outcome, settle })).catch(async (error: unknown) => {
       if (isFenced(error))
-        await retryDespiteCancellation(() => transactAsRun(deps, input.runId, (tx) => sayAlive(tx, { ...placeOf(call), attempt })));
+        await retryDespiteCancellation(() => transactAsRun(deps, input.runId, (tx) => recordAlive(tx, { ...takenTryOf(call), attempt })));
       throw error;
     });
   } finally {
@@ -99,7 +98,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
   }
 }
 
-function placeOf({ runId, step, id: toolCallId }: CallState) {
+function takenTryOf({ runId, step, id: toolCallId }: CallState) {
   return { runId, step, toolCallId };
 }
 
@@ -111,12 +110,8 @@ async function unclaimed(deps: ActivityDeps, { runId }: RunToolInput, found: NoC
 
 /** Waits for an exclusive tool for as long as a call of it may take. */
 function lockTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Promise<HeldLease | null> {
-  const key = {
-    organizationId: call.organizationId,
-    workspaceId: call.workspaceId,
-    toolId: call.toolId ?? call.id,
-    holder: call.id,
-  };
+  const { organizationId, workspaceId, id } = call;
+  const key = { organizationId, workspaceId, toolId: call.toolId ?? id, holder: id };
   return lockLease({ transact: (work) => transactAsRun(deps, call.runId, work), key, waitMs: call.timeoutS * 1_000, signal });
 }
 

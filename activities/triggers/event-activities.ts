@@ -13,7 +13,7 @@ import { tenantOfActivity } from '../support/tenant.ts';
 import type { EventDeps } from './event-groups.ts';
 
 /** After this long an attempt takes no further trigger; the next attempt continues. */
-const longestMs = 5_000;
+const maxMs = 5_000;
 
 /** The activity that starts the runs of an event. One match per trigger records what has been done, so a repeat starts no second run. */
 export function createEventActivities(deps: EventDeps): EventActivities {
@@ -27,7 +27,7 @@ export function createEventActivities(deps: EventDeps): EventActivities {
 
 /** Judges the triggers of an event, each run in a separate transaction, and then records the triggers that start none. False: some triggers are left. */
 async function fanOut(deps: EventDeps, pending: PendingEvent): Promise<boolean> {
-  const until = performance.now() + longestMs;
+  const until = performance.now() + maxMs;
   const settled: SettledMatch[] = [];
   const refusals: Failure[] = [];
   let isLeft = false;

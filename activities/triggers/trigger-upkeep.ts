@@ -8,7 +8,7 @@ import { overdueSchedules, schedulesToCompile, syncedSchedules, unsyncedSchedule
 import { schedulesWithOpenBackfills } from '../../db/schedules/backfill-queries.ts';
 import { wakeBackfills } from '../../db/schedules/wake-backfills.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
-import { noteOverdue } from '../../domain/schedules/missed.ts';
+import { recordOverdue } from '../../domain/schedules/missed.ts';
 import { storeCompiled, syncAgain } from '../../domain/triggers/sync.ts';
 import { restartLostFanOuts } from '../../domain/events/fan-out.ts';
 import { findLostReplies, wakeLostReply } from '../../domain/channels/state.ts';
@@ -40,7 +40,7 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
       const unsynced = await each(deps, unsyncedSchedules, async (tx, schedule) => {
         if (schedule.syncedVersion < schedule.version) await syncAgain(tx, schedule);
       });
-      const overdue = await each(deps, overdueSchedules, noteOverdue);
+      const overdue = await each(deps, overdueSchedules, recordOverdue);
       const compiled = await each(deps, schedulesToCompile, async (tx, schedule) =>
         storeCompiled(tx, schedule, compileTimetable(timetableOf(schedule), (await databaseTime(tx.em)).getTime())),
       );

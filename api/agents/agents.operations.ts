@@ -11,7 +11,7 @@ import { changeAgent } from '../../domain/agents/change-agent.ts';
 import { createAgent } from '../../domain/agents/create-agent.ts';
 import { listSubAgents } from '../../db/agents/effective/sub-agents.ts';
 import { mapPage } from '../../db/page.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
@@ -68,11 +68,11 @@ export const agents = area('Agents', {
       checkBytes('/attributes', body.attributes, 16_384);
       if (body.activate === true && body.revision === undefined)
         throw invalid('/revision', 'required', 'The request contains no revision to activate.');
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-      await checkImageUrl(ctx, body.image_url, home.organizationId);
-      if (body.activate === true) refuseRank(ctx.caller, home.workspaceId ?? '', 'admin');
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      await checkImageUrl(ctx, body.image_url, rowScope.organizationId);
+      if (body.activate === true) refuseRank(ctx.caller, rowScope.workspaceId ?? '', 'admin');
       const first = body.revision ? { draft: toRevisionDraft(body.revision), activate: body.activate === true } : null;
-      const id = await createAgent(ctx, { home, fields: body, createdByUserId: ctx.caller.userId }, first, revisionChecks(ctx));
+      const id = await createAgent(ctx, { rowScope, fields: body, createdByUserId: ctx.caller.userId }, first, revisionChecks(ctx));
       return toAgentDetailView(await readAgent(ctx, id));
     },
   ),

@@ -13,7 +13,7 @@ import type { RevisionDocument } from '../../db/agents/revisions/revision-docume
 import { readRevisionPair } from '../../domain/agents/revisions.ts';
 import { atRun, type RevisionProblem } from '../../domain/agents/revision-problems.ts';
 import { validateRevision } from '../../domain/agents/validate-revision.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { see } from '../../db/scope.ts';
 import { TemplateError } from '../../ports/templates/templates.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
@@ -85,7 +85,7 @@ export const effectiveOperations = {
       if (typeof body.persona_slug === 'string' && source.persona === null)
         throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: body.persona_slug });
       const agent = await see(ctx, Agent, params.agent_id);
-      const checked = await validateRevision(ctx, { home: agent, draft: toRevisionDraft(body.revision) }, revisionChecks(ctx));
+      const checked = await validateRevision(ctx, { rowScope: agent, draft: toRevisionDraft(body.revision) }, revisionChecks(ctx));
       const { effective, prompt } = await configure(ctx, source, checked.document);
       const problems = [...checked.problems, ...runProblems(effective, prompt)];
       return {

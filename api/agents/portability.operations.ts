@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { readAgent, type AgentRow } from '../../db/agents/agents.ts';
-import { scopeOf } from '../../db/reach.ts';
+import { ownScopeOf } from '../../db/caller-scope.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { readCopiedParts } from '../../domain/agents/copied-parts.ts';
 import { createWholeAgent, type PersonaToStore } from '../../domain/agents/create-agent.ts';
@@ -28,7 +28,7 @@ export const portabilityOperations = {
       fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes: maxImportBytes,
+      maxBodyBytes: maxImportBytes,
       location: (view: { readonly id: string }) => `/agents/${view.id}`,
       example: {
         body: {
@@ -43,11 +43,11 @@ export const portabilityOperations = {
     },
     async (ctx, { body }) => {
       checkBytes('/attributes', body.attributes, 16_384);
-      const home = await resolveNewRowScope(ctx, { scope: body.scope ?? null });
-      await checkImageUrls(ctx, imagesOf(body), home.organizationId);
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope ?? null });
+      await checkImageUrls(ctx, imagesOf(body), rowScope.organizationId);
       const personas = (body.personas ?? []).map(toNewPersona);
       const whole = { draft: body.revision ? toRevisionDraft(body.revision) : null, personas, ...placesInImport };
-      const id = await createWholeAgent(ctx, { home, fields: body, createdByUserId: ctx.caller.userId }, whole, revisionChecks(ctx));
+      const id = await createWholeAgent(ctx, { rowScope, fields: body, createdByUserId: ctx.caller.userId }, whole, revisionChecks(ctx));
       return toAgentDetailView(await readAgent(ctx, id));
     },
   ),
@@ -90,7 +90,7 @@ export const portabilityOperations = {
       const source = await readAgent(ctx, params.agent_id);
       const parts = await readCopiedParts(ctx, source, { revisionId: body.revision_id ?? null, pointer: '/revision_id' });
       const personas = body.include_personas === false ? [] : parts.personas;
-      const home = await resolveNewRowScope(ctx, homeOfClone(source, { scope: body.scope ?? null, own: scopeOf(ctx.caller) }));
+      const rowScope = await resolveNewRowScope(ctx, rowScopeOfClone(source, { scope: body.scope ?? null, own: ownScopeOf(ctx.caller) }));
       const { description, avatarPreset, imageUrl, attributes } = source;
       const fields = {
         slug: body.slug,
@@ -106,14 +106,14 @@ export const portabilityOperations = {
         at: '/revision_id',
         personasAt: '/include_personas',
       };
-      const id = await createWholeAgent(ctx, { home, fields, createdByUserId: ctx.caller.userId }, whole, revisionChecks(ctx));
+      const id = await createWholeAgent(ctx, { rowScope, fields, createdByUserId: ctx.caller.userId }, whole, revisionChecks(ctx));
       return toAgentDetailView(await readAgent(ctx, id));
     },
   ),
 };
 
 /** Without an explicit scope, a clone gets the scope of its original, or that of its author's new rows if that is narrower. */
-function homeOfClone(source: AgentRow, { scope, own }: { scope: Scope | null; own: Scope }): Parameters<typeof resolveNewRowScope>[1] {
+function rowScopeOfClone(source: AgentRow, { scope, own }: { scope: Scope | null; own: Scope }): Parameters<typeof resolveNewRowScope>[1] {
   if (source.scope === 'workspace' && (scope ?? 'workspace') === 'workspace') return { scope, workspace_id: source.workspaceId };
   // An operator's own rows are visible to everyone; the copy of an organization's agent must not be.
   if (scope === null && source.scope === 'organization' && own === 'platform') return { scope: 'organization' };

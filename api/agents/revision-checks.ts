@@ -1,5 +1,5 @@
 import type { RevisionChecks } from '../../domain/agents/validate-revision.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { toMend } from '../../ports/json/schema.ts';
 import { missingCapabilities } from '../../ports/models/models.ts';
 import type { Ctx } from '../http/operation/operation.ts';

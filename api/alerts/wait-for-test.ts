@@ -24,15 +24,15 @@ export function waitForTest(ctx: Ctx, { place, targets, written }: WaitedTest): 
   const { deps, tenant, actor, correlationId } = ctx;
   const end = performance.now() + maxWaitMs;
   const ids = written.map(({ id }) => id);
-  const look = async () =>
+  const check = async () =>
     resultsOf(targets, written, await readTestDeliveries(openReadOnly(deps.db, { tenant, actor, correlationId }).tx, ids));
 
   return whileEntitled(ctx, place ? { place } : {}, async (signal) => {
-    let results = await look();
+    let results = await check();
     for (let pauseMs = firstPauseMs; performance.now() < end && !signal.aborted; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
       if (results.every(({ outcome }) => outcome !== 'pending')) break;
       await delay(pauseMs);
-      results = await look();
+      results = await check();
     }
     return results;
   });

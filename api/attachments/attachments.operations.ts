@@ -27,7 +27,7 @@ export const attachments = area('Attachments', {
       audit: 'create',
       idempotent: true,
       multipart: true,
-      bodyLimitBytes: (env) => env.attachments.maxBytes,
+      maxBodyBytes: (env) => env.attachments.maxBytes,
       location: (view: { readonly id: string }) => `/attachments/${view.id}`,
       example: { body: { file: 'Meeting notes', purpose: 'run_input' } },
       body: AttachmentForm,
@@ -36,9 +36,9 @@ export const attachments = area('Attachments', {
     },
     async (ctx, { identified }) => {
       const { body, storageKey } = identified;
-      const home = await resolveNewRowWorkspace(ctx, body.workspace_id);
+      const rowScope = await resolveNewRowWorkspace(ctx, body.workspace_id);
       const row = await insertAttachment(ctx, {
-        ...home,
+        ...rowScope,
         ...body.file,
         storageKey,
         purpose: body.purpose ?? 'run_input',

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { refuseForeignText, storeFile, type StoredFile } from '../../ports/storage/attachment-bytes.ts';
 import { newStorageKey } from '../../ports/storage/key.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';

@@ -3,8 +3,8 @@ import { confirmAddress } from '../../domain/identity/people/profile.ts';
 import { get, patch, post, reply, type Ctx } from '../http/operation/operation.ts';
 import { MeUpdate, MeView, toMeView } from './me.schema.ts';
 import { accountNote } from './own-account.ts';
-import { EmailConfirmBody } from './password.schema.ts';
-import { admitUpdate, attemptConfirmation, updateProfile } from './profile.ts';
+import { EmailConfirmBody } from './sign-in.schema.ts';
+import { precheckUpdate, attemptConfirmation, updateProfile } from './profile.ts';
 
 export const meOperations = {
   getMe: get(
@@ -38,7 +38,7 @@ export const meOperations = {
       etag: true,
       body: MeUpdate,
       view: MeView,
-      identify: admitUpdate,
+      identify: precheckUpdate,
       example: { body: { full_name: 'Ada Lovelace', locale: 'en-GB' } },
     },
     async (ctx, { body }) => {

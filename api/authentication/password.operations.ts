@@ -5,7 +5,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { post } from '../http/operation/operation.ts';
 import { accountNote, keepFailure, ownAccount } from './own-account.ts';
 import { attemptPasswordChange, attemptReset, countForgotten } from './password.ts';
-import { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';
+import { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './sign-in.schema.ts';
 
 export const passwordOperations = {
   changePassword: post(
@@ -56,7 +56,7 @@ export const passwordOperations = {
     async (ctx, { body }) => {
       await addMail(ctx, ctx.deps.keys, {
         mail: { template: 'password_reset', email: normalizeEmail(body.email) },
-        home: { organizationId: null, workspaceId: null },
+        rowScope: { organizationId: null, workspaceId: null },
       });
     },
   ),

@@ -8,7 +8,7 @@ import { accountHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { ownAccount } from './own-account.ts';
-import type { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';
+import type { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './sign-in.schema.ts';
 
 /** A change whose current password has been checked; `hashes` is null if it was wrong. */
 export interface PasswordChange {

@@ -10,10 +10,16 @@ import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import { challengeOf, demandStepUp } from '../http/credentials/role-floor.ts';
 import type { MeUpdate } from './me.schema.ts';
 import { accountNote, ownAccount } from './own-account.ts';
-import type { EmailConfirmBody } from './password.schema.ts';
+import type { EmailConfirmBody } from './sign-in.schema.ts';
 
 /** Checks a change before its transaction: a new address requires a fresh step-up, and counts as a mail. */
-export async function admitUpdate({ deps, body, caller, limits, limitAddress }: IdentifyRequest<Static<typeof MeUpdate>>): Promise<void> {
+export async function precheckUpdate({
+  deps,
+  body,
+  caller,
+  limits,
+  limitAddress,
+}: IdentifyRequest<Static<typeof MeUpdate>>): Promise<void> {
   const { email, locale } = body;
 
   if (typeof locale === 'string') canonicalLocale(locale);

@@ -11,7 +11,6 @@ import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import { recordLoginFailure } from '../../domain/identity/factors/sign-in.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Deps } from '../http/operation/deps.ts';
-import { markHandled } from '../http/mark-handled.ts';
 import { refreshCookieOf, type RefreshCookie } from '../http/credentials/refresh-cookie.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
@@ -61,7 +60,7 @@ export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginB
   // In parallel with the limits: the lookup alone decides nothing.
   const finding = markHandled(findLogin(deps.db, normalizeEmail(email)));
   await limits.consume(hits);
-  const { found, isRight } = await lookAt(deps, finding, password).catch(async (error: unknown) => {
+  const { found, isRight } = await checkCredentials(deps, finding, password).catch(async (error: unknown) => {
     await limits.refund(hits);
     throw error;
   });
@@ -85,7 +84,7 @@ export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginB
   return { ...common, verdict: { kind: 'accepted', found, passwordHash: found.passwordHash, freshHash, rewarded } };
 }
 
-async function lookAt(
+async function checkCredentials(
   deps: Pick<Deps, 'identity'>,
   finding: Promise<LoginAnswer | null>,
   password: string,
@@ -128,4 +127,10 @@ export async function attemptRefresh(request: IdentifyRequest<Static<typeof Refr
   await limits.consume([{ policy: 'refresh', key: found.session.id }]);
   if (!found.person.isActive) throw fail('session_revoked');
   return { caller: callerOfPerson(found.person, null), hash, found, cookie };
+}
+
+/** Marks a rejection as handled until the promise is awaited. */
+function markHandled<R>(promise: Promise<R>): Promise<R> {
+  promise.catch(() => undefined);
+  return promise;
 }

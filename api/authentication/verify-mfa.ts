@@ -83,8 +83,8 @@ export async function completeLogin(
   const counted = await countedTry(ctx, { challengeId, userId: person.id });
   const account = { userId: person.id, organizationId: person.organizationId, workspaceId: person.workspaceId };
 
-  const { sealedFactor } = counted;
-  if (!(await spendCodeOfTry(ctx, ctx.deps.keys, { account, method, code, now: ctx.deps.now(), sealedFactor }))) {
+  const { encryptedFactor } = counted;
+  if (!(await spendCodeOfTry(ctx, ctx.deps.keys, { account, method, code, now: ctx.deps.now(), encryptedFactor }))) {
     await keepFailure(ctx, { email, person, reason: 'wrong_code' });
     throw fail('mfa_code_invalid');
   }

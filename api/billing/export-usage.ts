@@ -8,7 +8,7 @@ import {
   type UsageRecord,
   type UsageRecordFilters,
 } from '../../db/billing/ledger/usage-records.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { csvRecord, type CsvCell } from '../../domain/billing/csv.ts';
 import type { Exports } from './dependencies.ts';
@@ -23,7 +23,7 @@ type RecordView = ReturnType<typeof toUsageRecordView>;
 /** Rows of one read. */
 const pageRows = 5_000;
 /** Rows per chunk of text: a whole page would be in memory twice. */
-const pieceRows = 250;
+const chunkRows = 250;
 
 const numbers = [
   'step',
@@ -79,7 +79,7 @@ export interface UsageExport {
 /**
  * Sends ledger rows, oldest first, up to the one that was newest at the start: pages by key, each a statement of its own, the next when the reader has
  * taken the last. The first is read before anything is said, so that a fault there is an answer; one later breaks the connection, and so does a reader
- * that stands still.
+ * that stalls.
  */
 export async function sendExport(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
@@ -128,8 +128,8 @@ async function* pages(
 async function* lines(source: AsyncIterable<UsageRecord[]>, format: ExportFormat): AsyncGenerator<string> {
   if (format === 'csv') yield csvRecord(columns.map((text) => ({ text })));
   for await (const page of source) {
-    for (let at = 0; at < page.length; at += pieceRows) {
-      const views = page.slice(at, at + pieceRows).map(toUsageRecordView);
+    for (let at = 0; at < page.length; at += chunkRows) {
+      const views = page.slice(at, at + chunkRows).map(toUsageRecordView);
       yield views
         .map((view) => (format === 'csv' ? csvRecord(columns.map((column) => cellOf(view, column))) : `${JSON.stringify(view)}\n`))
         .join('');

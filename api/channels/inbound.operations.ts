@@ -40,7 +40,7 @@ export const receiveChannelMessage = post(
     fails: ['signature_invalid', 'state_conflict'],
     audit: 'none',
     rawBody: mailType,
-    bodyLimitBytes: maxBodyBytes,
+    maxBodyBytes: maxBodyBytes,
     success: [200],
     params: ChannelParams,
     body: Body,

@@ -4,7 +4,7 @@ import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.
 import { newId } from '../../db/ids.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { transact } from '../../db/transaction.ts';
-import { noteTest } from '../../domain/channels/state.ts';
+import { recordTest } from '../../domain/channels/state.ts';
 import { partLimits } from '../../ports/channels/limits.ts';
 import type { SendOutcome, ServiceCheck, ServiceDeps } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
@@ -51,7 +51,7 @@ export async function testService(ctx: Ctx, { channel, policy, message }: Prepar
   const ok = checks.every((check) => check.ok);
   const fault = checks.find((check) => !check.ok);
   await transact(ctx.deps.db, ctx, (tx) =>
-    noteTest(tx, channel.id, ok ? null : fault ? `${fault.name}: ${fault.detail}` : 'nothing was checked'),
+    recordTest(tx, channel.id, ok ? null : fault ? `${fault.name}: ${fault.detail}` : 'nothing was checked'),
   );
   return { ok, checks, identity: asked.identity, sent_message_id: sent?.result === 'sent' ? sent.externalId : null };
 }
@@ -76,8 +76,8 @@ function checkOf(sent: SendOutcome): ServiceCheck {
 }
 
 function unreachable(kind: string, error: unknown): { readonly checks: ServiceCheck[]; readonly identity: null } {
-  const isTold = error instanceof EgressRefused || error instanceof EgressUnreachable;
+  const isReported = error instanceof EgressRefused || error instanceof EgressUnreachable;
   const isLate = error instanceof Error && error.name === 'TimeoutError';
-  if (!isTold && !isLate) throw error;
-  return { checks: [{ name: kind, ok: false, detail: isTold ? error.message : 'no answer in time' }], identity: null };
+  if (!isReported && !isLate) throw error;
+  return { checks: [{ name: kind, ok: false, detail: isReported ? error.message : 'no answer in time' }], identity: null };
 }

@@ -9,7 +9,7 @@ import { ReviewPlaybook } from '../../db/code-review/playbooks/review-playbook.e
 import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { organizationOf, scopeOf } from '../../db/reach.ts';
+import { organizationOf, ownScopeOf } from '../../db/caller-scope.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { addPlaybookRevision, changePlaybook, deletePlaybook, makePlaybook, readTemplates } from '../../domain/code-review/playbooks.ts';
 import { scopes, type Scope } from '../../workflows/contracts/access.ts';
@@ -73,10 +73,10 @@ export const playbookOperations = {
       },
     },
     async (ctx, { body }) => {
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const templates = await readTemplates(ctx, depsOf(ctx), body.templates ?? {});
       const id = await makePlaybook(ctx, {
-        home,
+        rowScope,
         slug: body.slug,
         name: body.name,
         description: body.description ?? null,
@@ -173,10 +173,10 @@ export const playbookOperations = {
     },
     async (ctx, { params, body }) => {
       const original = await readPlaybook(ctx, params.playbook_id);
-      const home = await resolveNewRowScope(ctx, placeOfClone(ctx, original, body.scope ?? null));
+      const rowScope = await resolveNewRowScope(ctx, placeOfClone(ctx, original, body.scope ?? null));
       const { description, templates } = original;
       const name = body.name ?? original.name;
-      const made = { home, slug: body.slug, name, description, templates, note: null, createdByUserId: ctx.caller.userId };
+      const made = { rowScope, slug: body.slug, name, description, templates, note: null, createdByUserId: ctx.caller.userId };
       return created(ctx, await makePlaybook(ctx, { ...made, isDefault: false, isActive: true }));
     },
   ),
@@ -235,7 +235,7 @@ async function created(ctx: Ctx, id: string) {
 
 /** A tenant's content is not shown to others unless that scope is requested: the copy has no wider scope than the original. */
 function placeOfClone({ caller }: Pick<Ctx, 'caller'>, original: PlaybookRow, asked: Scope | null) {
-  const own = scopeOf(caller);
+  const own = ownScopeOf(caller);
   const scope = asked ?? (scopes.indexOf(original.scope) < scopes.indexOf(own) ? original.scope : own);
   return { scope, workspace_id: scope === 'workspace' && own !== 'workspace' ? original.workspaceId : null };
 }

@@ -22,7 +22,7 @@ import { readRequest, type ReadRequest } from './read-request.ts';
 
 type Body = Type.Static<typeof EvaluationCreate>;
 
-const bodyLimitBytes = 12 * 1_024 * 1_024;
+const maxBodyBytes = 12 * 1_024 * 1_024;
 
 export const evaluations = area('Evaluations', {
   listEvaluations: list(
@@ -53,7 +53,7 @@ export const evaluations = area('Evaluations', {
       idempotent: true,
       spends: true,
       success: [201],
-      bodyLimitBytes,
+      maxBodyBytes,
       location: (view: { readonly id: string }) => `/evaluations/${view.id}`,
       body: EvaluationCreate,
       view: EvaluationRunDetailView,

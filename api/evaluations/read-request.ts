@@ -1,6 +1,6 @@
 import type Type from 'typebox';
 import { usableAttachment } from '../../domain/attachments/usable-attachment.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
 import type { SentItem } from '../../domain/evaluations/dataset.ts';
 import { readItem } from '../../ports/evaluations/dataset-items.ts';

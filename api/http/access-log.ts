@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
-import { isPolicyViolation } from '../../db/faults.ts';
+import { isPolicyViolation } from '../../db/errors.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './operation/deps.ts';
 import { templateOf } from './operation/request-state.ts';

@@ -36,7 +36,7 @@ export function refuseOtherModel(body: BaseUpdateBody): void {
 /** Converts a body to a new base. Throws 422 for an incomplete subject, for the subject of an open base, and for an overlap as long as a chunk. */
 export function toNewBase(
   body: Static<typeof KnowledgeBaseCreate>,
-  home: RowScope,
+  rowScope: RowScope,
   model: { readonly id: string; readonly dim: number },
 ): NewBase {
   const { subject_kind: subjectKind = null, subject_id: subjectId = null, is_private: isPrivate = null, kind = 'documents' } = body;
@@ -47,7 +47,7 @@ export function toNewBase(
   refuseOverlap(chunking);
   const { language = 'en', vector_weight: weight = null, include_pending: includePending = kind === 'memory' } = body.retrieval ?? {};
   return {
-    ...home,
+    ...rowScope,
     slug: body.slug,
     name: body.name,
     kind,

@@ -56,11 +56,11 @@ export const baseOperations = {
       example: { body: { slug: 'handbook', name: 'Handbook', retrieval: { language: 'en' } } },
     },
     async (ctx, { body }) => {
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-      const made = toNewBase(body, home, modelOf(ctx.deps.embedder, body.embedding_model ?? null));
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const made = toNewBase(body, rowScope, modelOf(ctx.deps.embedder, body.embedding_model ?? null));
       const { ownerAgentId, ownerPersonaId, subjectKind, subjectId } = made;
       const subject = subjectKind !== null && subjectId !== null ? { kind: subjectKind, id: subjectId } : null;
-      await refuseBaseOwners(ctx, home, { ownerAgentId, ownerPersonaId, subject });
+      await refuseBaseOwners(ctx, rowScope, { ownerAgentId, ownerPersonaId, subject });
       const base = await makeBase(ctx, made, ctx.deps.now());
 
       ctx.audit(noteOfNamed(resourceType, base));

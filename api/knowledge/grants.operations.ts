@@ -50,7 +50,7 @@ export const grantOperations = {
       const grantId = await makeGrant(ctx, params.kb_id, { principal: { kind, id, role }, access, expiresAt });
 
       const row = await seeGrant(ctx, grantId);
-      ctx.audit(noteOf(row, told(row)));
+      ctx.audit(noteOf(row, grantChanges(row)));
       return toKnowledgeGrantView(row);
     },
   ),
@@ -104,7 +104,7 @@ export const grantOperations = {
       const { grant, before } = await seeGrantForChange(ctx, params.grant_id, { openWhenSuspended: true });
       await removeGrant(ctx, grant);
       await forgetReplies(ctx, [before.id]);
-      ctx.audit(noteOf(before, told(before)));
+      ctx.audit(noteOf(before, grantChanges(before)));
     },
   ),
 };
@@ -122,7 +122,7 @@ function isoOrNull(at: Date | null): string | null {
 }
 
 // The log must show who has which access.
-function told({ kbId, principalKind, principalId, role, access }: KnowledgeGrantRow): AuditNote['changes'] {
+function grantChanges({ kbId, principalKind, principalId, role, access }: KnowledgeGrantRow): AuditNote['changes'] {
   const principal = principalKind === 'role' ? `role ${role}` : `${principalKind} ${principalId}`;
   return { kb_id: { to: kbId }, principal: { to: principal }, access: { to: access } };
 }

@@ -18,13 +18,13 @@ export function indexerOf({ embedder }: Pick<Deps, 'embedder'>): Indexer {
 
 /** Indexes a new item before the transaction. Throws 404 and 403 of its base. */
 export async function planCreate(request: IdentifyRequest<KnowledgeItemCreateBody, unknown, { kb_id: string }>): Promise<IndexPlan> {
-  const base = await requireBase(scopeOf(request), request.params.kb_id, { right: 'write' });
+  const base = await requireBase(scopedOf(request), request.params.kb_id, { right: 'write' });
   return planIndex(base, documentOf(request.body), indexerOf(request.deps));
 }
 
 /** The same for a batch, one item after the other, so that requests of others are served between. */
 export async function planBatch(request: IdentifyRequest<KnowledgeItemsCreateBody, unknown, { kb_id: string }>): Promise<IndexPlan[]> {
-  const base = await requireBase(scopeOf(request), request.params.kb_id, { right: 'write' });
+  const base = await requireBase(scopedOf(request), request.params.kb_id, { right: 'write' });
   const indexer = indexerOf(request.deps);
   const plans: IndexPlan[] = [];
   for (const item of request.body.items) plans.push(await planIndex(base, documentOf(item), indexer));
@@ -37,7 +37,7 @@ export async function planUpdate(
 ): Promise<IndexPlan | null> {
   const { body, params, deps } = request;
   if (body.content === undefined && body.title === undefined) return null;
-  const scope = scopeOf(request);
+  const scope = scopedOf(request);
   const base = await requireBaseOfItem(scope, params.item_id, { right: 'write' });
   const item = await readItem(scope, params.item_id);
   const title = body.title === undefined ? item.title : body.title;
@@ -49,7 +49,7 @@ function documentOf({ content, title }: { readonly content: string; readonly tit
   return { content, title: title ?? null };
 }
 
-function scopeOf({ deps, caller, floor, correlationId }: Pick<IdentifyRequest, 'deps' | 'caller' | 'floor' | 'correlationId'>): Scoped {
+function scopedOf({ deps, caller, floor, correlationId }: Pick<IdentifyRequest, 'deps' | 'caller' | 'floor' | 'correlationId'>): Scoped {
   const { tx } = openReadOnly(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
   return { ...tx, caller, floor };
 }

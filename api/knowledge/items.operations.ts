@@ -25,7 +25,7 @@ import {
   toKnowledgeItemView,
 } from './item.schema.ts';
 
-const bodyLimitBytes = 2 * 1_024 * 1_024;
+const maxBodyBytes = 2 * 1_024 * 1_024;
 
 /** Items one by one: what they say, their versions and their parts. */
 export const itemOperations = {
@@ -62,7 +62,7 @@ export const itemOperations = {
       fails: ['not_found', 'already_exists', 'resource_frozen'],
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       success: [201, 200],
       location: (view: { readonly id: string }) => `/knowledge-items/${view.id}`,
       params: BaseItemsParams,
@@ -110,7 +110,7 @@ export const itemOperations = {
       fails: ['resource_frozen'],
       audit: 'update',
       etag: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       params: ItemParams,
       body: KnowledgeItemUpdate,
       view: KnowledgeItemView,

@@ -3,7 +3,7 @@ import type { Scoped } from '../../db/scope.ts';
 import { meteredQueries } from '../../domain/knowledge/search/embed-query.ts';
 import type { EmbeddingDeps } from '../../domain/knowledge/items/embed-texts.ts';
 import { measureSearch } from '../../domain/knowledge/search/measure-search.ts';
-import { noteUse } from '../../domain/knowledge/search/note-use.ts';
+import { recordUse } from '../../domain/knowledge/search/record-use.ts';
 import { searchBases, type SearchDeps } from '../../domain/knowledge/search/search.ts';
 import type { SearchedBase } from '../../db/knowledge/search/search-bases.ts';
 import { refuseUnknownSources, searchableBase, searchableBases } from '../../domain/knowledge/bases/searchable-bases.ts';
@@ -86,6 +86,6 @@ async function searched(
   });
   // The request does not wait for it, and the answer is valid without it.
   const read: SearchDeps['read'] = (work) => withAutocommit(deps.db, alone, work);
-  void noteUse(read, result.hits, deps.now()).catch((err: unknown) => deps.log.warn({ err }, 'use of items was not noted'));
+  void recordUse(read, result.hits, deps.now()).catch((err: unknown) => deps.log.warn({ err }, 'use of items was not recorded'));
   return toSearchView(result, request);
 }

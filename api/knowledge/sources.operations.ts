@@ -15,7 +15,7 @@ import {
   toKnowledgeSourceView,
 } from './source.schema.ts';
 
-const bodyLimitBytes = 4 * 1_024 * 1_024;
+const maxBodyBytes = 4 * 1_024 * 1_024;
 const location = (view: { readonly id: string }) => `/knowledge-sources/${view.id}`;
 
 /** Sources: files, pages and texts from which items are created. */
@@ -49,7 +49,7 @@ export const sourceOperations = {
       fails: ['not_found', 'state_conflict', 'resource_frozen'],
       audit: 'submit',
       idempotent: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       success: [202],
       location,
       params: BaseSourcesParams,

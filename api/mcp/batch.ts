@@ -1,20 +1,24 @@
 import { countFurther } from '../http/operation/request-checks.ts';
 import { logFailure, toFailure } from '../http/reply/error-envelope.ts';
 import { stateOf } from '../http/operation/request-state.ts';
-import { callerNow } from './caller-now.ts';
 import { eraOf } from './era.ts';
 import { newExchange, type Http, type RawCtx } from './exchange.ts';
-import { faultText, idIn, invalidMessage, messageOf, rpcCodes, RpcFault, type RpcMessage, type RpcRequest } from './json-rpc.ts';
-import { workOf } from './methods.ts';
+import { errorText, idIn, invalidMessage, messageOf, rpcCodes, RpcError, type RpcMessage, type RpcRequest } from './json-rpc.ts';
+import { answerOf } from './methods.ts';
 import { demandSession } from './session.ts';
 import { demandScopes } from './step-up.ts';
 import { toolOf } from './tool-call.ts';
 import { answerWhenDone } from './waiting-answer.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../db/caller.ts';
+import { authenticate } from '../http/credentials/authenticate.ts';
+import type { Deps } from '../http/operation/deps.ts';
+import { checkFloor, refuseRestricted } from '../http/credentials/role-floor.ts';
 
 /** An entry of a batch: a message, or why it is not one. */
 type Entry =
   | { readonly kind: 'message'; readonly message: RpcMessage }
-  | { readonly kind: 'broken'; readonly value: unknown; readonly fault: RpcFault };
+  | { readonly kind: 'broken'; readonly value: unknown; readonly error: RpcError };
 
 /** The specification sets no maximum; each message may start a run or wait for one. */
 export const maxMessages = 20;
@@ -23,7 +27,7 @@ const version = '2025-03-26';
 
 /**
  * Answers the messages of one body (MCP 2025-03-26, Streamable HTTP; JSON-RPC 2.0 §6) as if each had come alone: the rate limits count each, and the credential
- * is checked again before each request but the first. Requests are executed in order, and none begins after the client has disconnected. Throws RpcFault 400
+ * is checked again before each request but the first. Requests are executed in order, and none begins after the client has disconnected. Throws RpcError 400
  * for a batch that is empty, too long or of another revision, and what a single message throws for its MCP session, limits and scopes; in these cases no
  * request has been executed.
  */
@@ -60,7 +64,7 @@ function entryOf(value: unknown): Entry {
   try {
     return { kind: 'message', message: messageOf(value) };
   } catch (error) {
-    if (error instanceof RpcFault) return { kind: 'broken', value, fault: error };
+    if (error instanceof RpcError) return { kind: 'broken', value, error: error };
     throw error;
   }
 }
@@ -74,7 +78,7 @@ async function answers(
   const texts: string[] = [];
   for (const [at, entry] of answered.entries()) {
     if (signal.aborted) break;
-    if (entry.kind === 'broken') texts.push(faultText(idIn(entry.value), entry.fault));
+    if (entry.kind === 'broken') texts.push(errorText(idIn(entry.value), entry.error));
     else if (entry.message.kind === 'request') texts.push(await answer(ctx, http, { request: entry.message, isFirst: at === 0, signal }));
   }
   return texts;
@@ -90,11 +94,22 @@ async function answer(
     if (eraOf(request, http.request.headers) === 'stateless') throw invalidMessage(`Only ${version} supports batches.`);
     const caller = isFirst ? ctx.caller : await callerNow(ctx.deps, http.request);
     stateOf(http.request).caller = caller;
-    return await workOf(newExchange({ deps: ctx.deps, log: ctx.log, caller }, http, 'session'), request).work(signal);
+    return await answerOf(newExchange({ deps: ctx.deps, log: ctx.log, caller }, http, 'session'), request).work(signal);
   } catch (error) {
-    if (error instanceof RpcFault) return faultText(request.id, error);
+    if (error instanceof RpcError) return errorText(request.id, error);
     const failure = toFailure(error);
     logFailure(http.request.log, failure);
-    return faultText(request.id, new RpcFault(rpcCodes.refused, failure.detail, { details: { code: failure.code } }));
+    return errorText(request.id, new RpcError(rpcCodes.refused, failure.detail, { details: { code: failure.code } }));
   }
+}
+
+/** Returns the current caller of a long request: authenticates its credential again, as at its start. Throws what a new request with it would throw. */
+export async function callerNow(deps: Deps, request: FastifyRequest): Promise<Caller> {
+  const { operation } = stateOf(request);
+  const caller = await authenticate(deps, request, operation);
+  if (operation) {
+    refuseRestricted(operation, caller);
+    checkFloor(operation, caller, deps.env.publicUrl);
+  }
+  return caller;
 }

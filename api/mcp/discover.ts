@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress/egress.ts';
 import { refusalOfUrl } from '../../ports/egress/url.ts';
@@ -43,7 +43,7 @@ export interface DiscoveryDeps {
 export async function discoverServer(parts: DiscoveryDeps, policy: EgressPolicy, asked: Asked): Promise<Discovery> {
   const began = performance.now();
   const way = { egress: parts.egress, policy, signal: deadlineIn(maxMs) };
-  const found = await look(parts, way, asked).catch((error: unknown) => afterError(way, asked, error));
+  const found = await checkServer(parts, way, asked).catch((error: unknown) => afterError(way, asked, error));
   return masked({ ...nothing, ...found, duration_ms: Math.round(performance.now() - began) }, asked.token);
 }
 
@@ -64,7 +64,7 @@ interface Way {
   readonly signal: AbortSignal;
 }
 
-async function look({ schemas }: DiscoveryDeps, { egress, policy, signal }: Way, asked: Asked): Promise<Partial<Discovery>> {
+async function checkServer({ schemas }: DiscoveryDeps, { egress, policy, signal }: Way, asked: Asked): Promise<Partial<Discovery>> {
   const headers: Record<string, string> = asked.token === undefined ? {} : { authorization: `Bearer ${asked.token}` };
   const patience = { timeoutMs: maxMs, signal };
   const session = await connectMcp(egress, { url: asked.url, transport: asked.transport ?? 'auto', policy }, { ...patience, headers });

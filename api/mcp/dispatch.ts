@@ -4,23 +4,23 @@ import { answerBatch } from './batch.ts';
 import { eraOf, metaKeys, sessionVersions } from './era.ts';
 import { newExchange, serverInfoOf, type Exchange, type Http, type RawCtx } from './exchange.ts';
 import {
-  faultText,
+  errorText,
   idIn,
   isJson,
   messageOf,
   notificationText,
   readJson,
-  refuseMarks,
+  refuseTags,
   resultText,
   rpcCodes,
-  RpcFault,
+  RpcError,
   sendJson,
   type Json,
   type RpcMessage,
   type RpcRequest,
 } from './json-rpc.ts';
 import { serveListStream } from './list-stream.ts';
-import { capabilities, instructions, workOf } from './methods.ts';
+import { capabilities, instructions, answerOf } from './methods.ts';
 import { demandSession, storeOf } from './session.ts';
 import { demandScopes } from './step-up.ts';
 import { toolOf } from './tool-call.ts';
@@ -32,12 +32,12 @@ export async function answerPost(ctx: RawCtx, http: Http): Promise<void> {
   try {
     const read = readJson(http.request.body);
     value = read.value;
-    if (read.hasMarks) refuseMarks(value);
+    if (read.hasTags) refuseTags(value);
     if (Array.isArray(value)) await answerBatch(ctx, http, value);
     else await answerMessage(ctx, http, messageOf(value));
   } catch (error) {
-    if (!(error instanceof RpcFault)) throw error;
-    sendJson(http.reply, faultText(idIn(value), error), error.status);
+    if (!(error instanceof RpcError)) throw error;
+    sendJson(http.reply, errorText(idIn(value), error), error.status);
   }
 }
 
@@ -54,13 +54,13 @@ async function answerMessage(ctx: RawCtx, http: Http, message: RpcMessage): Prom
   if (era === 'stateless' && message.method === 'subscriptions/listen') return listen(exchange, message);
   const tool = toolOf(ctx, message);
   if (tool) demandScopes(ctx, [tool]);
-  await answerWhenDone(http, workOf(exchange, message));
+  await answerWhenDone(http, answerOf(exchange, message));
 }
 
 /** Opens an MCP session. If the requested revision is not served, the reply names the newest that is. */
 async function initialize(ctx: RawCtx, http: Http, { id, params }: RpcRequest): Promise<void> {
   const wanted = params['protocolVersion'];
-  if (typeof wanted !== 'string') throw new RpcFault(rpcCodes.invalidParams, 'protocolVersion is missing.');
+  if (typeof wanted !== 'string') throw new RpcError(rpcCodes.invalidParams, 'protocolVersion is missing.');
   const protocolVersion = sessionVersions.find((version) => version === wanted) ?? sessionVersions[0];
 
   const session = await openMcpSession(storeOf(ctx), principalOf(ctx.caller));
@@ -71,7 +71,7 @@ async function initialize(ctx: RawCtx, http: Http, { id, params }: RpcRequest): 
 /** Opens a stream of those requested notifications that this server sends: changes of the list of tools. */
 function listen(exchange: Exchange, { id, params }: RpcRequest): void {
   const wanted = params['notifications'];
-  if (!isJson(wanted)) throw new RpcFault(rpcCodes.invalidParams, 'notifications must be an object.');
+  if (!isJson(wanted)) throw new RpcError(rpcCodes.invalidParams, 'notifications must be an object.');
   const isHonoured = wanted['toolsListChanged'] === true;
   const tag = { [metaKeys.subscriptionId]: id };
   const told = (method: string, more: Json) => notificationText(method, { ...more, _meta: tag });

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isJson, rpcCodes, RpcFault, type Json, type RpcMessage } from './json-rpc.ts';
+import { isJson, rpcCodes, RpcError, type Json, type RpcMessage } from './json-rpc.ts';
 
 /** Revisions with a handshake and an MCP session, newest first. */
 export const sessionVersions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
@@ -21,7 +21,7 @@ type Headers = Readonly<IncomingHttpHeaders>;
 const nameFields: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
 
 /**
- * Returns the era whose rules apply to a message: `stateless` if its `_meta` names a revision or its header a stateless one, else `session`. Throws RpcFault
+ * Returns the era whose rules apply to a message: `stateless` if its `_meta` names a revision or its header a stateless one, else `session`. Throws RpcError
  * 400 for a version that is not served, for an incomplete `_meta`, and where header and body disagree.
  */
 export function eraOf(message: RpcMessage, headers: Headers): Era {
@@ -58,7 +58,7 @@ function demandMeta(params: Json): void {
     ...(isJson(meta[metaKeys.clientCapabilities]) ? [] : [metaKeys.clientCapabilities]),
   ];
   if (missing.length === 0) return;
-  throw new RpcFault(rpcCodes.invalidParams, `_meta lacks ${missing.join(' and ')}.`, { status: 400, details: { missing } });
+  throw new RpcError(rpcCodes.invalidParams, `_meta lacks ${missing.join(' and ')}.`, { status: 400, details: { missing } });
 }
 
 function checkVersion(named: string | null, claim: unknown): void {
@@ -96,12 +96,12 @@ function decoded(value: string): string | null {
   return bytes.toString('base64') === encoded ? bytes.toString() : null;
 }
 
-function mismatch(text: string): RpcFault {
-  return new RpcFault(rpcCodes.headerMismatch, text, { status: 400 });
+function mismatch(text: string): RpcError {
+  return new RpcError(rpcCodes.headerMismatch, text, { status: 400 });
 }
 
-function unsupported(requested: string, supported: readonly string[]): RpcFault {
-  return new RpcFault(rpcCodes.unsupportedVersion, 'The protocol version is not supported.', {
+function unsupported(requested: string, supported: readonly string[]): RpcError {
+  return new RpcError(rpcCodes.unsupportedVersion, 'The protocol version is not supported.', {
     status: 400,
     details: { supported: [...supported], requested: requested.slice(0, 100) },
   });

@@ -22,9 +22,9 @@ export function openEventStream(http: { readonly request: FastifyRequest; readon
   http.reply.hijack();
   const response = http.reply.raw;
   const gone = new AbortController();
-  const beat = setInterval(() => write(': still here\n\n'), commentMs);
+  const heartbeat = setInterval(() => write(': still here\n\n'), commentMs);
   const stop = () => {
-    clearInterval(beat);
+    clearInterval(heartbeat);
     gone.abort();
   };
   response.on('error', () => response.destroy());
@@ -38,7 +38,7 @@ export function openEventStream(http: { readonly request: FastifyRequest; readon
     gone: gone.signal,
     send: (message) => write(`event: message\ndata: ${message}\n\n`),
     end() {
-      clearInterval(beat);
+      clearInterval(heartbeat);
       if (response.destroyed || response.writableEnded) return;
       response.end();
       cutOffWhenStill(response);

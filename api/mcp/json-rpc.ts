@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { isMark, markInexact } from '../../workflows/contracts/tools/exact-json.ts';
+import { isTag, tagInexact } from '../../workflows/contracts/tools/exact-json.ts';
 import { findForbiddenText } from '../http/input/text-scan.ts';
 
 export type Json = Record<string, unknown>;
@@ -26,8 +26,8 @@ export const rpcCodes = {
 } as const;
 
 /** A protocol error: the message is wrong, not the arguments of its tool. */
-export class RpcFault extends Error {
-  override readonly name = 'RpcFault';
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
   readonly code: number;
   /** HTTP status of the reply. */
   readonly status: number;
@@ -42,30 +42,30 @@ export class RpcFault extends Error {
 }
 
 const maxDepth = 64;
-/** More marks than a refusal lists. */
-const maxMarks = 60;
+/** More tags than a refusal lists. */
+const maxTags = 60;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses the body of a POST: one message, or a batch. Throws RpcFault 400 for invalid JSON and for deep nesting. Marks the numbers that a double would change,
- * see `refuseMarks`.
+ * Parses the body of a POST: one message, or a batch. Throws RpcError 400 for invalid JSON and for deep nesting. Tags the numbers that a double would change,
+ * see `refuseTags`.
  */
-export function readJson(body: unknown): { readonly value: unknown; readonly hasMarks: boolean } {
+export function readJson(body: unknown): { readonly value: unknown; readonly hasTags: boolean } {
   let value: unknown;
-  let hasMarks = false;
+  let hasTags = false;
   try {
     const text = strictUtf8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
-    const marked = markInexact(text, 'all', maxMarks);
-    hasMarks = marked !== text;
-    value = JSON.parse(marked);
+    const tagged = tagInexact(text, 'all', maxTags);
+    hasTags = tagged !== text;
+    value = JSON.parse(tagged);
   } catch {
-    throw new RpcFault(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
+    throw new RpcError(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
   }
   if (!isWithin(value, maxDepth)) throw invalidMessage('The message is nested too deeply.');
-  return { value, hasMarks };
+  return { value, hasTags };
 }
 
-/** Parses a value as one message. Throws RpcFault 400 if it is not one. */
+/** Parses a value as one message. Throws RpcError 400 if it is not one. */
 export function messageOf(value: unknown): RpcMessage {
   if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalidMessage('The body is not a JSON-RPC 2.0 message.');
 
@@ -84,7 +84,7 @@ export function messageOf(value: unknown): RpcMessage {
 /** Returns the id that a refusal of the message repeats; null if it has none. */
 export function idIn(value: unknown): RpcId | null {
   const id = isJson(value) ? value['id'] : null;
-  return (typeof id === 'string' && !isMark(id)) || typeof id === 'number' ? id : null;
+  return (typeof id === 'string' && !isTag(id)) || typeof id === 'number' ? id : null;
 }
 
 /** Returns a response whose result is JSON text already. */
@@ -101,7 +101,7 @@ export function sendJson(reply: FastifyReply, text: string, status = 200): Fasti
 }
 
 /** Returns an error response. */
-export function faultText(id: RpcId | null, { code, message, details }: RpcFault): string {
+export function errorText(id: RpcId | null, { code, message, details }: RpcError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(details ? { data: details } : {}) } });
 }
 
@@ -109,8 +109,8 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Throws RpcFault 400 for a mark outside the arguments of a tool; the parser of the arguments reports those inside. */
-export function refuseMarks(value: unknown): void {
+/** Throws RpcError 400 for a tag outside the arguments of a tool; the parser of the arguments reports those inside. */
+export function refuseTags(value: unknown): void {
   const isAllowed = Array.isArray(value) ? /^\/\d+\/params\/arguments/ : /^\/params\/arguments/;
   const pointer = findForbiddenText(value).numbers.find((found) => !isAllowed.test(found));
   if (pointer !== undefined) throw invalidMessage(`${pointer} is a number that cannot be represented exactly.`);
@@ -121,7 +121,7 @@ function isWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((child) => isWithin(child, depth - 1));
 }
 
-/** Returns the RpcFault 400 for a body that is not a JSON-RPC 2.0 message or batch (MCP, Streamable HTTP: sending messages). */
-export function invalidMessage(message: string): RpcFault {
-  return new RpcFault(rpcCodes.invalidRequest, message, { status: 400 });
+/** Returns the RpcError 400 for a body that is not a JSON-RPC 2.0 message or batch (MCP, Streamable HTTP: sending messages). */
+export function invalidMessage(message: string): RpcError {
+  return new RpcError(rpcCodes.invalidRequest, message, { status: 400 });
 }

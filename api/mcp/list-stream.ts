@@ -1,5 +1,5 @@
 import { holderOf, principalOf } from '../streams/attach.ts';
-import { callerNow } from './caller-now.ts';
+import { callerNow } from './batch.ts';
 import { catalogueOf } from './catalogue.ts';
 import { openEventStream } from './event-stream.ts';
 import type { Http, RawCtx } from './exchange.ts';
@@ -21,7 +21,7 @@ const checkMs = 5_000;
 /** Keeps an event stream open and sends `changed` when the caller's tools have changed. Throws 429 and 503 before its first byte. */
 export function serveListStream(ctx: RawCtx, http: Http, stream: ListStream): void {
   const { deps, caller, log } = ctx;
-  const slot = deps.hub.admit(principalOf(caller));
+  const slot = deps.hub.takeSlot(principalOf(caller));
   const catalogue = catalogueOf(deps.operations);
   const events = openEventStream(http);
   let key = catalogue.keyOf(caller);

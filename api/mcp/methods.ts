@@ -1,7 +1,7 @@
 import { catalogueOf } from './catalogue.ts';
 import { statelessVersions, type Era } from './era.ts';
 import type { Exchange } from './exchange.ts';
-import { resultText, rpcCodes, RpcFault, type RpcRequest } from './json-rpc.ts';
+import { resultText, rpcCodes, RpcError, type RpcRequest } from './json-rpc.ts';
 import { toolCall } from './tool-call.ts';
 import type { Awaited } from './waiting-answer.ts';
 
@@ -16,33 +16,33 @@ const cacheHints = ['"ttlMs":60000', '"cacheScope":"private"'];
 
 const common: Readonly<Record<string, Method>> = { 'tools/list': listTools, 'tools/call': toolCall };
 const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
-  session: { ...common, ping: (exchange, request) => told(exchange, request, []) },
+  session: { ...common, ping: (exchange, request) => answered(exchange, request, []) },
   stateless: { ...common, 'server/discover': discover },
 };
 
-/** Returns the work behind a request. Throws RpcFault for a method that is not served, and for invalid parameters. */
-export function workOf(exchange: Exchange, request: RpcRequest): Awaited {
+/** Returns the work behind a request. Throws RpcError for a method that is not served, and for invalid parameters. */
+export function answerOf(exchange: Exchange, request: RpcRequest): Awaited {
   const { era } = exchange;
   const method = Object.hasOwn(methods[era], request.method) ? methods[era][request.method] : undefined;
-  if (!method) throw new RpcFault(rpcCodes.methodNotFound, 'There is no such method.', { status: era === 'stateless' ? 404 : 200 });
+  if (!method) throw new RpcError(rpcCodes.methodNotFound, 'There is no such method.', { status: era === 'stateless' ? 404 : 200 });
   return method(exchange, request);
 }
 
 function discover(exchange: Exchange, request: RpcRequest): Awaited {
   const facts = { supportedVersions: statelessVersions, capabilities, instructions };
   const fields = Object.entries(facts).map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
-  return told(exchange, request, [...fields, ...cacheHints]);
+  return answered(exchange, request, [...fields, ...cacheHints]);
 }
 
 function listTools(exchange: Exchange, request: RpcRequest): Awaited {
   // One page contains them all, so no cursor was ever issued.
-  if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is invalid.');
+  if (request.params['cursor'] !== undefined) throw new RpcError(rpcCodes.invalidParams, 'The cursor is invalid.');
   const { caller, deps } = exchange.ctx;
   const tools = `"tools":${catalogueOf(deps.operations).listFor(caller)}`;
-  return told(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);
+  return answered(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);
 }
 
 /** A response that is ready at once. */
-function told(exchange: Exchange, { id }: RpcRequest, fields: readonly string[]): Awaited {
+function answered(exchange: Exchange, { id }: RpcRequest, fields: readonly string[]): Awaited {
   return { progressToken: null, work: async () => resultText(id, exchange.result(fields)) };
 }

@@ -3,7 +3,7 @@ import { touchMcpSession, type McpSessionStore } from '../../ports/mcp/server-se
 import type { Deps } from '../http/operation/deps.ts';
 import { principalOf } from '../streams/attach.ts';
 import type { Http, RawCtx } from './exchange.ts';
-import { rpcCodes, RpcFault } from './json-rpc.ts';
+import { rpcCodes, RpcError } from './json-rpc.ts';
 
 export function storeOf({ deps }: { readonly deps: Pick<Deps, 'redis' | 'env'> }): McpSessionStore {
   return { redis: deps.redis, redisPrefix: deps.env.redisPrefix };
@@ -15,10 +15,10 @@ export function sessionIdOf(headers: Readonly<IncomingHttpHeaders>): string | nu
   return typeof id === 'string' && id !== '' ? id : null;
 }
 
-/** Renews the request's MCP session. Throws RpcFault 400 without one, 404 if it has ended or is another principal's, so that the client begins anew. */
+/** Renews the request's MCP session. Throws RpcError 400 without one, 404 if it has ended or is another principal's, so that the client begins anew. */
 export async function demandSession(ctx: RawCtx, { request }: Http): Promise<void> {
   const id = sessionIdOf(request.headers);
-  if (id === null) throw new RpcFault(rpcCodes.refused, 'Mcp-Session-Id is missing. Send initialize first.', { status: 400 });
+  if (id === null) throw new RpcError(rpcCodes.refused, 'Mcp-Session-Id is missing. Send initialize first.', { status: 400 });
   if (await touchMcpSession(storeOf(ctx), id, principalOf(ctx.caller))) return;
-  throw new RpcFault(rpcCodes.sessionUnknown, 'The session is unknown. Send initialize again.', { status: 404 });
+  throw new RpcError(rpcCodes.sessionUnknown, 'The session is unknown. Send initialize again.', { status: 404 });
 }

@@ -4,22 +4,22 @@ import type { Rendered } from '../http/reply/render.ts';
 import { catalogueOf } from './catalogue.ts';
 import { metaOf } from './era.ts';
 import type { Exchange, RawCtx } from './exchange.ts';
-import { isJson, resultText, rpcCodes, RpcFault, type Json, type RpcRequest } from './json-rpc.ts';
+import { isJson, resultText, rpcCodes, RpcError, type Json, type RpcRequest } from './json-rpc.ts';
 import type { Awaited } from './waiting-answer.ts';
 
 /** Headers of the route's reply that the tool result repeats for clients. */
-const toldHeaders = ['etag', 'location', 'retry-after', 'idempotency-replayed'];
+const reportedHeaders = ['etag', 'location', 'retry-after', 'idempotency-replayed'];
 
 /**
- * Returns the work behind `tools/call`: the operation's reply as text and as structured content, or its failure as `isError` with the envelope. Throws RpcFault
+ * Returns the work behind `tools/call`: the operation's reply as text and as structured content, or its failure as `isError` with the envelope. Throws RpcError
  * for an unknown tool and for arguments that are not an object.
  */
 export function toolCall(exchange: Exchange, request: RpcRequest): Awaited {
   const { deps } = exchange.ctx;
   const operation = toolOf(exchange.ctx, request);
   const { arguments: given } = request.params;
-  if (!operation) throw new RpcFault(rpcCodes.invalidParams, 'There is no tool of this name.');
-  if (given !== undefined && !isJson(given)) throw new RpcFault(rpcCodes.invalidParams, 'arguments must be an object.');
+  if (!operation) throw new RpcError(rpcCodes.invalidParams, 'There is no tool of this name.');
+  if (given !== undefined && !isJson(given)) throw new RpcError(rpcCodes.invalidParams, 'arguments must be an object.');
   const { progressToken } = metaOf(request.params);
 
   return {
@@ -60,6 +60,6 @@ function contentOf(text: string): string {
 function metaOfReply(done: Invoked): Json {
   if (done.kind === 'failed') return { 'longhaul/status': done.envelope.status };
   const { status, headers } = done.reply;
-  const told = toldHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[`longhaul/${name}`, headers[name]] as const]));
+  const told = reportedHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[`longhaul/${name}`, headers[name]] as const]));
   return { 'longhaul/status': status, ...Object.fromEntries(told) };
 }

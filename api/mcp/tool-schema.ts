@@ -17,7 +17,7 @@ export function inputSchemaOf(operation: RegisteredOperation): Json {
   const groups: Group[] = [
     { kind: 'path', place: own, fields: { ...operation.params?.properties } },
     { kind: 'query', place: own, fields: { ...query.properties } },
-    { kind: 'field', place: placeOf(operation.body ? schemaOf(operation.body) : {}, own), fields: bodyProperties },
+    { kind: 'field', place: locationOf(operation.body ? schemaOf(operation.body) : {}, own), fields: bodyProperties },
     { kind: 'field', place: own, fields: headersOf(operation) },
   ];
   const names = groups.flatMap(({ fields }) => Object.keys(fields));
@@ -73,7 +73,7 @@ function headersOf(operation: RegisteredOperation): Json {
 
 /** Returns a schema that any client can read: without our own keywords, and with components inlined. */
 function rewrite(schema: Json, outer: string): Json {
-  const place = placeOf(schema, outer);
+  const place = locationOf(schema, outer);
   const made: Json = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === 'x-extensible-enum') made['enum'] = value;
@@ -97,7 +97,7 @@ function rewriteKeyword(keyword: string, value: unknown, place: string): unknown
 }
 
 /** A component is a location of its own, see `meaningOf`. */
-function placeOf(schema: Json, outer: string): string {
+function locationOf(schema: Json, outer: string): string {
   return typeof schema['$id'] === 'string' ? schema['$id'] : outer;
 }
 

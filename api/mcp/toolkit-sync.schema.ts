@@ -3,7 +3,7 @@ import { mcpConnectionStates, mcpPrincipalKinds } from '../../db/mcp/mcp-connect
 import type { McpConnectionFacts } from '../../db/mcp/connection-queries.ts';
 import type { McpStatusRow } from '../../db/mcp/status.ts';
 import { mcpTransports } from '../../db/toolkits/toolkit-config.ts';
-import { toolkitRevisionStates } from '../../workflows/contracts/tools/toolkits.ts';
+import { toolkitRevisionStates } from '../../workflows/contracts/tools/toolkit-sync.ts';
 import { iso } from '../../db/sql.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { RevisionNote, Title, ToolName } from '../http/views/toolkit-revision-view.ts';
@@ -19,7 +19,7 @@ export const McpDiscover = closed(
   { $id: 'McpDiscover' },
 );
 
-const Scopes = listOf(text(200), { maxItems: 50 });
+const OauthScopes = listOf(text(200), { maxItems: 50 });
 
 export const McpDiscoveryView = closed(
   {
@@ -31,7 +31,7 @@ export const McpDiscoveryView = closed(
     auth: closed({
       required: Type.Boolean(),
       authorization_servers: listOf(text(2_048), { maxItems: 20 }),
-      scopes: Scopes,
+      scopes: OauthScopes,
       registration: oneOf(['preregistered', 'metadata_document', 'dynamic', 'none'], {
         description: 'How a client can register with the authorization server',
       }),
@@ -87,7 +87,7 @@ export const McpToolkitStatusView = closed(
       closed({
         principal: closed({ kind: oneOf(mcpPrincipalKinds), id: nullable(idOf('User')) }),
         state: oneOf(mcpConnectionStates),
-        scopes: Scopes,
+        scopes: OauthScopes,
         expires_at: nullable(Timestamp),
         last_error: nullable(text(500)),
         authorization_url: nullable(

@@ -3,7 +3,7 @@ import { listConnections, sharedPrincipal, type McpPrincipal } from '../../db/mc
 import { takeCode } from '../../domain/mcp/consents.ts';
 import { readMcpStatus } from '../../domain/mcp/consents.ts';
 import { startSync } from '../../domain/toolkits/syncs.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { assertActive, seeForChange } from '../../db/scope.ts';
 import type { McpToolkitConfig } from '../../db/toolkits/toolkit-config.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
@@ -39,10 +39,10 @@ export const mcpToolkitOperations = {
       example: { body: { url: 'https://mcp.example.com/mcp' } },
     },
     async (ctx, { body }) => {
-      const home = placeOf(ctx);
-      await assertActive(ctx.em, home);
+      const rowScope = rowScopeOf(ctx);
+      await assertActive(ctx.em, rowScope);
       const policy = await discoveryPolicy(ctx, body.url);
-      ctx.audit({ resourceType: 'mcp_server', label: new URL(body.url).host, ...home });
+      ctx.audit({ resourceType: 'mcp_server', label: new URL(body.url).host, ...rowScope });
       const before = { ...nothingYet };
       return reply(before, {
         afterCommit: async () => reply(await whileEntitled(ctx, {}, () => discoverServer(discoveryParts(ctx), policy, body))),
@@ -79,8 +79,8 @@ export const mcpToolkitOperations = {
         await takeCode(ctx, ctx.deps.keys, { toolkitId: toolkit.id, principal, ...body.authorization });
       }
 
-      const home = { id: toolkit.id, organizationId, workspaceId: toolkit.workspaceId };
-      const { id, number } = await startSync(ctx, home, { note: body.note ?? null, createdBy: creatorOf(ctx.actor) });
+      const rowScope = { id: toolkit.id, organizationId, workspaceId: toolkit.workspaceId };
+      const { id, number } = await startSync(ctx, rowScope, { note: body.note ?? null, createdBy: creatorOf(ctx.actor) });
       ctx.audit({
         resourceType: 'toolkit_revision',
         resourceId: id,
@@ -125,7 +125,7 @@ const nothingYet = {
 };
 
 /** The row scope of the caller: a discovery belongs to no row. */
-function placeOf({ caller }: Ctx): { readonly organizationId: string | null; readonly workspaceId: string | null } {
+function rowScopeOf({ caller }: Ctx): { readonly organizationId: string | null; readonly workspaceId: string | null } {
   return { organizationId: organizationOf(caller), workspaceId: caller.view?.workspaceId ?? caller.workspaceId };
 }
 

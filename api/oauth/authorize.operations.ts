@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { findClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { withAnswer } from '../../domain/oauth/redirect-uri.ts';
-import { lockUndecided, noteRequest, settleTransaction } from '../../domain/oauth/authorization.ts';
+import { lockUndecided, recordRequest, settleTransaction } from '../../domain/oauth/authorization.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/credentials/oauth-failure.ts';
 import { get, post, reply, seeOther, type Ctx } from '../http/operation/operation.ts';
@@ -62,7 +62,7 @@ export const authorizeOperations = {
 async function start(ctx: Ctx, query: Static<typeof AuthorizeQuery>, attempt: AuthorizationAttempt) {
   if (attempt.kind === 'refused') return seeOther(attempt.redirectTo);
   const { client, request, isBrowser } = attempt;
-  const opened = await noteRequest(ctx, { clientId: client.clientId, request });
+  const opened = await recordRequest(ctx, { clientId: client.clientId, request });
 
   if (!isBrowser) return toTransactionView(client, request, opened);
   const { consentUrl } = ctx.deps.env.oauth;

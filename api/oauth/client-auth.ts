@@ -26,7 +26,7 @@ export async function authenticateClient(asked: IdentifyRequest, fields: ClientF
 
   await limits.consume([{ policy: 'oauth_token', key: limitKeyOf(client, limitAddress) }]);
   if (!client) throw clientRefused();
-  deps.identity.marks.note('oauth_client', client.id, client.lastUsedAt);
+  deps.identity.uses.record('oauth_client', client.id, client.lastUsedAt);
   return client;
 }
 

@@ -35,8 +35,8 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
   };
   try {
     // Another request may have stored it since the lookup above.
-    const isKept = async () => (await findClient(deps.db, clientId))?.isDocumentFresh === true;
-    await clientDocumentsOf(deps).read(clientId, { isKept, keep });
+    const isStored = async () => (await findClient(deps.db, clientId))?.isDocumentFresh === true;
+    await clientDocumentsOf(deps).read(clientId, { isStored, keep });
   } catch (error) {
     if (!(error instanceof DocumentRefused)) throw error;
     deps.log.info({ reason: error.message }, 'client metadata document refused');

@@ -40,7 +40,7 @@ export const modelPriceOperations = {
         'Stores each valid row and reports the outcome of each row. A row whose price is already in force is unchanged, so the same import can be repeated.',
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes: 2 * 1_024 * 1_024,
+      maxBodyBytes: 2 * 1_024 * 1_024,
       success: [200],
       body: PriceImport,
       view: PriceImportView,

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import type { NewClient } from '../../db/oauth/write-clients.ts';
-import { homeOfClient } from '../../db/oauth/client-home.ts';
+import { findRowScopeOfClient } from '../../db/oauth/client-row-scope.ts';
 import { faultOfRedirectUri } from '../../domain/oauth/redirect-uri.ts';
-import { refuseNarrowed, workspacesOf } from '../../db/reach.ts';
+import { refuseNarrowed, workspacesOf } from '../../db/caller-scope.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import { oauthScopes } from '../http/credentials/scopes.ts';
@@ -28,7 +28,7 @@ export function checkNewClient(body: Body): CheckedClient {
     throw invalid('/grant_types', 'range', 'refresh_token requires authorization_code');
   }
   if (grantTypes.includes('client_credentials')) checkOwnGrant(body, method);
-  else refuseHome(body);
+  else refuseRowScope(body);
 
   return {
     clientName: body.client_name,
@@ -46,17 +46,17 @@ export function checkNewClient(body: Body): CheckedClient {
  * Where the client acts by itself, as it is in the database. Throws 422 `reference` for a place that isn't there, 423 never: a client may wait. A
  * narrowed operator makes clients of the view only: 403 for one of no organization (`narrowed`) or of all of it (`scope_too_wide`).
  */
-export async function readHome(ctx: Ctx, client: CheckedClient): Promise<Pick<NewClient, 'organizationId' | 'workspaceId'>> {
+export async function readRowScope(ctx: Ctx, client: CheckedClient): Promise<Pick<NewClient, 'organizationId' | 'workspaceId'>> {
   const { organizationId = null, workspaceId = null } = client;
   if (organizationId === null) {
     refuseNarrowed(ctx.caller);
     return { organizationId, workspaceId };
   }
   if (workspaceId === null && workspacesOf(ctx.caller) !== null) throw fail('role_insufficient', { reason: 'scope_too_wide' });
-  const home = await homeOfClient(ctx, { organizationId, workspaceId });
+  const found = await findRowScopeOfClient(ctx, { organizationId, workspaceId });
 
-  if (!home.hasOrganization) throw invalid('/organization_id', 'reference', 'does not refer to an existing organization');
-  if (workspaceId !== null && !home.hasWorkspace) throw invalid('/workspace_id', 'reference', 'does not refer to an existing workspace');
+  if (!found.hasOrganization) throw invalid('/organization_id', 'reference', 'does not refer to an existing organization');
+  if (workspaceId !== null && !found.hasWorkspace) throw invalid('/workspace_id', 'reference', 'does not refer to an existing workspace');
   return { organizationId, workspaceId };
 }
 
@@ -67,7 +67,7 @@ function checkOwnGrant(body: Body, method: string): void {
 }
 
 // Said for nothing, they would look like a bound that isn't there.
-function refuseHome(body: Body): void {
+function refuseRowScope(body: Body): void {
   for (const name of ['organization_id', 'workspace_id', 'role'] as const) {
     if (body[name]) throw invalid(`/${name}`, 'range', 'is only allowed for client_credentials');
   }

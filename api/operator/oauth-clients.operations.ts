@@ -3,7 +3,7 @@ import { listClients, type ShownClient } from '../../db/oauth/clients.ts';
 import { mapPage } from '../../db/page.ts';
 import { createClient, deleteClient, rotateClientSecret, seeClientForChange } from '../../domain/oauth/clients.ts';
 import { list, post, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
-import { checkNewClient, readHome } from './oauth-client-rules.ts';
+import { checkNewClient, readRowScope } from './oauth-client-rules.ts';
 import {
   OauthClientCreate,
   OauthClientParams,
@@ -91,8 +91,8 @@ export const oauthClientOperations = {
 
 async function create(ctx: Ctx, body: Static<typeof OauthClientCreate>) {
   const described = checkNewClient(body);
-  const home = await readHome(ctx, described);
-  const { client: added, secret } = await createClient(ctx, { ...described, ...home }, ctx.deps.keys.peppers);
+  const rowScope = await readRowScope(ctx, described);
+  const { client: added, secret } = await createClient(ctx, { ...described, ...rowScope }, ctx.deps.keys.peppers);
 
   ctx.audit({
     ...noteOf(added),

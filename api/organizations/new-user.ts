@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { isPerson } from '../../db/identity/people/creator.ts';
 import { normalizeEmail } from '../../db/identity/people/people.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { refuseUnattended, sessionRequired } from '../../domain/tenancy/rank-rules.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';

@@ -40,9 +40,9 @@ export const secretOperations = {
       example: { body: { value: 'x3k-90-example', description: 'Key of the order service' } },
     },
     async (ctx, { params, body }) => {
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const secret = { name: params.name, value: body.value, description: body.description };
-      const { row, before } = await putSecretRow(ctx, ctx.deps.keys, { home, secret });
+      const { row, before } = await putSecretRow(ctx, ctx.deps.keys, { rowScope, secret });
 
       ctx.audit(noteOfPut(row, before));
       return toSecretView(row);

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { mapPage, type Page } from '../../db/page.ts';
-import { isUnbounded, organizationOf } from '../../db/reach.ts';
+import { isUnbounded, organizationOf } from '../../db/caller-scope.ts';
 import { readOrganization } from '../../db/tenancy/organizations/organizations.ts';
 import { listWorkspaceRows, readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces/workspaces.ts';
 import { insertWorkspace } from '../../domain/tenancy/new-workspace.ts';

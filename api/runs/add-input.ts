@@ -5,7 +5,7 @@ import { addMessage } from '../../domain/runs/input/added-input.ts';
 import { addClientResults } from '../../domain/runs/calls/client-results.ts';
 import { requireQuestion } from '../../domain/approvals/check-resolutions.ts';
 import { lockConversationOfRun } from '../../db/runs/start/conversations.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { readRunRow, type RunScope } from '../../db/runs/read/run-queries.ts';
 import { lockRun, lockRunsOfCalls, type RunState } from '../../db/runs/run-state.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';

@@ -2,7 +2,7 @@ import { listApprovalRows } from '../../db/approvals/list-approvals.ts';
 import { resolveApprovals } from '../../domain/approvals/resolve.ts';
 import { toApprovalView } from '../../db/approvals/approval-view.ts';
 import { mapPage } from '../../db/page.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { requireRun, seeRun } from '../../db/runs/read/run-queries.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
 import { assertActive } from '../../db/scope.ts';

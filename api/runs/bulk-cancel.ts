@@ -1,5 +1,5 @@
 import type Type from 'typebox';
-import { organizationOf, refuseRank } from '../../db/reach.ts';
+import { organizationOf, refuseRank } from '../../db/caller-scope.ts';
 import { cancelAll, leaveToWorkflow } from '../../domain/runs/end/bulk-cancel.ts';
 import type { Cancel } from '../../domain/runs/end/cancel-locked.ts';
 import { assertActive } from '../../db/scope.ts';
@@ -14,7 +14,7 @@ type Body = Type.Static<typeof RunBulkCancel>;
 type View = Type.Static<typeof RunBulkCancelView>;
 
 /** Matches that are cancelled in the request; more are left to a workflow. */
-const limitMatches = 500;
+const maxMatches = 500;
 
 /** Cancels the runs that are named, or those that match. Throws 422 for neither or both, 403 and 423 for a named run that may not be changed. */
 export async function cancelMany(ctx: Ctx, body: Body): Promise<View> {
@@ -50,7 +50,7 @@ async function cancelNamed(ctx: Ctx, named: readonly string[], cancel: Cancel): 
 
 async function cancelMatches(ctx: Ctx, filter: CancelFilter, cancel: Cancel): Promise<View> {
   const evaluation = await cancelEvaluation(ctx, filter);
-  const { runs, matched } = await matchingRuns(ctx, filter, limitMatches);
+  const { runs, matched } = await matchingRuns(ctx, filter, maxMatches);
   const counts = await cancelAll(
     ctx,
     runs.map((run) => run.id),
@@ -89,7 +89,7 @@ function distinctPlaces(runs: readonly RunAddress[]): RunAddress[] {
 function note(ctx: Ctx, runs: readonly RunAddress[], { continues, ...counts }: View): void {
   const places = distinctPlaces(runs);
   const [only] = places;
-  const home =
+  const rowScope =
     only && places.length === 1
       ? { organizationId: only.organizationId, workspaceId: only.workspaceId }
       : {
@@ -97,7 +97,7 @@ function note(ctx: Ctx, runs: readonly RunAddress[], { continues, ...counts }: V
           workspaceId: places.length === 0 ? (ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId) : null,
         };
   const changes: AuditNote['changes'] = Object.fromEntries(Object.entries({ ...counts, continues }).map(([name, to]) => [name, { to }]));
-  ctx.audit({ resourceType: 'run', resourceId: null, ...home, changes });
+  ctx.audit({ resourceType: 'run', resourceId: null, ...rowScope, changes });
 }
 
 function exactlyOne() {

@@ -14,7 +14,7 @@ export const bulkOperations = {
       idempotent: true,
       spends: true,
       success: [200],
-      bodyLimitBytes: 8 * 1024 * 1024,
+      maxBodyBytes: 8 * 1024 * 1024,
       example: { body: { items: [{ agent_slug: 'guide', input: { text: 'What is new?' } }] } },
       body: RunBatchCreate,
       view: RunBatchView,

@@ -1,6 +1,6 @@
 import type Type from 'typebox';
 import { findBinding } from '../../db/code-review/bindings/bindings.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import type { StartedRun } from '../../domain/runs/start/start-run.ts';
 import { askForReview } from '../../domain/code-review/ask-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';

@@ -21,7 +21,7 @@ export const inputOperations = {
       idempotent: true,
       mcp: true,
       success: [202],
-      bodyLimitBytes: maxBodyBytes,
+      maxBodyBytes: maxBodyBytes,
       location: (view: { readonly id: string }) => `/runs/${view.id}`,
       params: RunParams,
       example: { body: { kind: 'message', text: 'Leave out the appendix.' } },

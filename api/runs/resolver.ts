@@ -1,5 +1,5 @@
 import type { ResolveApprovals } from '../../domain/approvals/resolve.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import type { RunScope } from '../../db/runs/read/run-queries.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 

@@ -1,5 +1,5 @@
 import type Type from 'typebox';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
 import { startRuns, type StartedRun } from '../../domain/runs/start/start-run.ts';
 import { fail, Failure, type Violation } from '../../workflows/contracts/failure.ts';
@@ -58,7 +58,7 @@ function note(ctx: Ctx, outcomes: readonly (StartedRun | Failure)[], counts: { r
   const runs = outcomes.flatMap((outcome) => (outcome instanceof Failure ? [] : [outcome.run]));
   const places = new Map(runs.map((run) => [run.workspaceId, run]));
   const [only] = places.values();
-  const home =
+  const rowScope =
     only && places.size === 1
       ? { organizationId: only.organizationId, workspaceId: only.workspaceId }
       : {
@@ -68,7 +68,7 @@ function note(ctx: Ctx, outcomes: readonly (StartedRun | Failure)[], counts: { r
   ctx.audit({
     resourceType: 'run',
     resourceId: null,
-    ...home,
+    ...rowScope,
     changes: { created: { to: counts.created }, failed: { to: counts.failed } },
   });
 }

@@ -26,7 +26,7 @@ export const streamOperations = {
     },
     async ({ caller, correlationId, deps }, { params, query }, http) => {
       const lastEventId = http.request.headers['last-event-id'];
-      const opening = await openStream(deps, {
+      const connect = await openStream(deps, {
         caller,
         correlationId,
         runId: params.run_id,
@@ -35,7 +35,7 @@ export const streamOperations = {
         isReplay: query.replay ?? true,
         socket: http.request.raw.socket,
       });
-      serveSse(http, opening, { hub: deps.hub, caller, publicUrl: deps.env.publicUrl });
+      serveSse(http, connect, { hub: deps.hub, caller, publicUrl: deps.env.publicUrl });
     },
   ),
 

@@ -74,7 +74,7 @@ export const sessions = area('Sessions', {
       const session = await readSession(ctx, { userId: ownerOf(ctx.caller), sessionId: params.session_id });
 
       await endSession(ctx, { sessionId: session.id, reason: session.id === ctx.caller.sessionId ? 'logout' : 'revoked' });
-      ctx.audit({ resourceType: 'session', resourceId: session.id, ...homeOf(ctx) });
+      ctx.audit({ resourceType: 'session', resourceId: session.id, ...rowScopeOf(ctx) });
     },
   ),
 
@@ -93,7 +93,12 @@ export const sessions = area('Sessions', {
       const userId = ownerOf(ctx.caller);
       const ids = await endOtherSessions(ctx, { userId, exceptSessionId: ctx.caller.sessionId });
 
-      ctx.audit({ resourceType: 'user', resourceId: userId, ...homeOf(ctx), changes: { revoked_count: { from: null, to: ids.length } } });
+      ctx.audit({
+        resourceType: 'user',
+        resourceId: userId,
+        ...rowScopeOf(ctx),
+        changes: { revoked_count: { from: null, to: ids.length } },
+      });
       return toSessionRevocationView(ids);
     },
   ),
@@ -128,7 +133,7 @@ function ownerOf({ userId }: Caller): string {
 }
 
 /** The scope of the audit entry for a caller's action on their own account: for an operator no organization, whatever the view. */
-function homeOf({ caller }: Pick<Ctx, 'caller'>): { organizationId: string | null; workspaceId: string | null } {
+function rowScopeOf({ caller }: Pick<Ctx, 'caller'>): { organizationId: string | null; workspaceId: string | null } {
   return caller.role === 'operator'
     ? { organizationId: null, workspaceId: null }
     : { organizationId: caller.organizationId, workspaceId: caller.workspaceId };

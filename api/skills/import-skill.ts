@@ -1,11 +1,11 @@
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
 import { usableAttachment } from '../../domain/attachments/usable-attachment.ts';
 import type { ReadImport } from '../../domain/skills/import-skill.ts';
 import type { NewSkillFile } from '../../domain/skills/skill-files.ts';
 import { skillDocuments } from '../../domain/skills/skill-text.ts';
 import { storeFile, type IncomingFile, type StoredFile } from '../../ports/storage/attachment-bytes.ts';
-import { bundleLimitBytes, documentChars, isSkillFile, type SkillBundle } from '../../ports/skills/bundle.ts';
+import { maxBundleBytes, documentChars, isSkillFile, type SkillBundle } from '../../ports/skills/bundle.ts';
 import { newStorageKey } from '../../ports/storage/key.ts';
 import { readWhole } from '../../ports/storage/storage.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
@@ -14,7 +14,7 @@ import { skillReaderOf } from './dependencies.ts';
 import { toStoredDocs } from './reference-docs.ts';
 import type { SkillImportBody } from './skill.schema.ts';
 
-const longest = { slug: 64, description: 1_024, instructions: 65_536, document: documentChars, documents: skillDocuments } as const;
+const maxLengths = { slug: 64, description: 1_024, instructions: 65_536, document: documentChars, documents: skillDocuments } as const;
 
 /** Reads the bundle or the markdown of a body. 422 if it is not a valid skill, 409 for an attachment that is not ready. */
 export async function readImport(request: IdentifyRequest<SkillImportBody>): Promise<ReadImport> {
@@ -33,7 +33,7 @@ export async function readImport(request: IdentifyRequest<SkillImportBody>): Pro
 async function readAttachment({ deps, caller, floor, correlationId }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
   const { tx } = openReadOnly(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
   const attachment = await usableAttachment({ ...tx, caller, floor }, body.attachment_id ?? '');
-  const bytes = await readWhole(deps.storage, attachment, bundleLimitBytes);
+  const bytes = await readWhole(deps.storage, attachment, maxBundleBytes);
   return skillReaderOf(deps).read(organizationOf(caller), { kind: 'bundle', bytes, pointer: '/attachment_id' });
 }
 
@@ -86,16 +86,17 @@ async function readMarkdown({ deps, caller }: IdentifyRequest, body: SkillImport
 function toImport(bundle: SkillBundle, body: SkillImportBody, pointer: string): Omit<ReadImport, 'files'> {
   const slug = body.slug ?? slugOf(bundle.name ?? '');
   if (slug === '') throw invalid('/slug', 'required', 'The front matter has no name. Send a slug.');
-  if (slug.length > longest.slug)
-    throw invalid('/slug', 'maxLength', 'The name is too long for a slug. Send a slug.', { limit: longest.slug });
+  if (slug.length > maxLengths.slug)
+    throw invalid('/slug', 'maxLength', 'The name is too long for a slug. Send a slug.', { limit: maxLengths.slug });
   const { description, instructions, documents, files, warnings } = bundle;
   if (description === null || description === '') throw invalid(pointer, 'required', 'The front matter has no description.');
-  if (description.length > longest.description) throw tooLong(pointer, 'description', longest.description);
+  if (description.length > maxLengths.description) throw tooLong(pointer, 'description', maxLengths.description);
   if (instructions === '') throw invalid(pointer, 'required', 'There is no text after the front matter.');
-  if (instructions.length > longest.instructions) throw tooLong(pointer, 'text behind the front matter', longest.instructions);
-  if (documents.length + files.length > longest.documents)
-    throw invalid(pointer, 'maxItems', `A skill can have at most ${longest.documents} documents.`, { limit: longest.documents });
-  if (documents.some(({ content }) => content.length > longest.document)) throw tooLong(pointer, 'content of a document', longest.document);
+  if (instructions.length > maxLengths.instructions) throw tooLong(pointer, 'text behind the front matter', maxLengths.instructions);
+  if (documents.length + files.length > maxLengths.documents)
+    throw invalid(pointer, 'maxItems', `A skill can have at most ${maxLengths.documents} documents.`, { limit: maxLengths.documents });
+  if (documents.some(({ content }) => content.length > maxLengths.document))
+    throw tooLong(pointer, 'content of a document', maxLengths.document);
 
   const referenceDocs = toStoredDocs(documents, { pointer: pointer === '/markdown' ? '/files' : pointer, field: 'path' });
   return { slug, text: { description, instructions, referenceDocs, frontMatter: bundle.rest }, warnings };

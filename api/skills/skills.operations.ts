@@ -27,7 +27,7 @@ import {
   toSkillView,
 } from './skill.schema.ts';
 
-const bodyLimitBytes = 4 * 1_024 * 1_024;
+const maxBodyBytes = 4 * 1_024 * 1_024;
 const location = (view: { readonly id: string }) => `/skills/${view.id}`;
 
 export const skills = area('Skills', {
@@ -56,7 +56,7 @@ export const skills = area('Skills', {
       fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       location,
       body: SkillCreate,
       view: SkillView,
@@ -71,11 +71,11 @@ export const skills = area('Skills', {
     },
     async (ctx, { body }) => {
       const referenceDocs = toStoredDocs(body.reference_docs ?? [], { pointer: '/reference_docs', field: 'name' });
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const owners = { ownerAgentId: body.owner_agent_id ?? null, ownerUserId: body.owner_user_id ?? null };
-      await refuseOwners(ctx, home, owners);
+      await refuseOwners(ctx, rowScope, owners);
       const text = { description: body.description, instructions: body.instructions, referenceDocs, frontMatter: null };
-      const made = { ...home, ...owners, slug: body.slug, text, origin: 'human', isActive: body.is_active ?? true } as const;
+      const made = { ...rowScope, ...owners, slug: body.slug, text, origin: 'human', isActive: body.is_active ?? true } as const;
       const skill = await makeSkill(ctx, made);
 
       ctx.audit(noteOfNamed('skill', skill));
@@ -93,7 +93,7 @@ export const skills = area('Skills', {
       fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       location,
       body: SkillImport,
       view: SkillView,
@@ -105,9 +105,9 @@ export const skills = area('Skills', {
       },
     },
     async (ctx, { body, identified }) => {
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const uploaded = { isScanned: ctx.deps.env.attachments.scan !== null, createdBy: uploaderOf(ctx.caller) };
-      const stored = await storeImport(ctx, identified, { home, onConflict: body.on_conflict ?? 'reject', uploaded });
+      const stored = await storeImport(ctx, identified, { rowScope, onConflict: body.on_conflict ?? 'reject', uploaded });
       const { skill, isNew, before } = stored;
       const { warnings } = identified;
 
@@ -151,7 +151,7 @@ export const skills = area('Skills', {
       fails: ['state_conflict'],
       audit: 'update',
       etag: true,
-      bodyLimitBytes,
+      maxBodyBytes,
       params: SkillParams,
       body: SkillUpdate,
       example: { body: { description: 'Use when a customer asks for a refund.' } },

@@ -23,25 +23,25 @@ export interface StreamRequest {
 }
 
 /** `nothing`: 204, so that a browser stops reconnecting. `empty`: a reply without a frame. `stream`: the frames after `cursor`. */
-export type Opening =
+export type StreamConnect =
   | { readonly kind: 'nothing' | 'empty'; readonly headSeq: number }
   | { readonly kind: 'stream'; readonly state: InitialFrameState; readonly cursor: number; readonly slot: Slot };
 
 /** Performs all checks of a stream connect before the first byte of the stream, in one query. Throws 503, 429, 404, 422. */
-export async function openStream(deps: { readonly db: Databases; readonly hub: Hub }, request: StreamRequest): Promise<Opening> {
+export async function openStream(deps: { readonly db: Databases; readonly hub: Hub }, request: StreamRequest): Promise<StreamConnect> {
   const { caller, correlationId, runId, socket } = request;
-  const slot = deps.hub.admit(principalOf(caller));
+  const slot = deps.hub.takeSlot(principalOf(caller));
   try {
     const options = { tenant: tenantOf(caller), actor: systemActor, correlationId };
-    const state = await deps.hub.openings.inTurn('run', socket, () =>
+    const state = await deps.hub.connectQueue.run('run', socket, () =>
       withAutocommit(deps.db, options, (tx) => initialFrameState({ ...tx, caller, floor: 'viewer' }, runId)),
     );
     if (!state) throw fail('not_found');
 
-    const opening = placeOf(state, request);
-    if (opening.kind === 'stream') return { ...opening, slot };
+    const connect = connectOf(state, request);
+    if (connect.kind === 'stream') return { ...connect, slot };
     slot.release();
-    return opening;
+    return connect;
   } catch (error) {
     slot.release();
     throw error;
@@ -51,10 +51,10 @@ export async function openStream(deps: { readonly db: Databases; readonly hub: H
 /** Starts an opened stream on its sink. The sink's owner must pass the `drain` and `close` events of the wire to the connection. */
 export function startStream(
   hub: Hub,
-  opening: Extract<Opening, { kind: 'stream' }>,
+  connect: Extract<StreamConnect, { kind: 'stream' }>,
   { sink, caller, answer }: { readonly sink: Sink; readonly caller: Caller; readonly answer: StreamAnswer },
 ): StreamConnection {
-  const { state, slot, cursor } = opening;
+  const { state, slot, cursor } = connect;
   const channel = hub.channel(state);
   const run = noticeRunOf(state, channel.runId);
   const connection = new StreamConnection(hub, { channel, slot, sink, run, right: rightOf(caller), answer }, cursor);
@@ -65,7 +65,7 @@ export function startStream(
 }
 
 /** Decides how a stream connect is answered, by the run's state and the requested position. Throws `cursor_invalid` for a position ahead of the run. */
-export function placeOf(
+export function connectOf(
   state: InitialFrameState,
   request: Pick<StreamRequest, 'lastEventId' | 'afterSeq' | 'isReplay'>,
 ):

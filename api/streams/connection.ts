@@ -17,7 +17,7 @@ export interface Sink {
   send(frames: readonly StreamFrame[], channel: RunChannel): void;
   notice(text: string): void;
   /** Keeps an idle wire alive; returns false if the client is lost. */
-  beat(now: number): boolean;
+  heartbeat(now: number): boolean;
   /** Ends the wire gracefully; destroys it 5 s later if it is still open. */
   end(reason: CloseName): void;
   destroy(): void;
@@ -123,7 +123,7 @@ export class StreamConnection implements Watcher, Held {
   tick(now: number, stoodStillMs: number): void {
     const { limits } = this.#host;
     const { sink } = this.#stream;
-    if (!sink.beat(now)) return sink.destroy();
+    if (!sink.heartbeat(now)) return sink.destroy();
 
     if (this.#stalledSince > 0) {
       const unsent = sink.unsentBytes;

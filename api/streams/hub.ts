@@ -13,7 +13,7 @@ import { waitForChange } from './change-waiter.ts';
 import type { OpenStream, StreamConnection, StreamHost } from './connection.ts';
 import type { Held } from './held.ts';
 import { defaultHubLimits, type HubLimits } from './limits.ts';
-import { createOpenings, type Openings } from './openings.ts';
+import { createConnectQueue, type ConnectQueue } from './connect-queue.ts';
 import { createPageCache, type PageCache } from './page-cache.ts';
 import { RedisReader } from './redis-reader.ts';
 import { RunChannel, type Watcher } from './run-channel.ts';
@@ -45,7 +45,7 @@ export function createHub(deps: HubDeps): Hub {
 export class Hub implements StreamHost {
   readonly limits: HubLimits;
   readonly pages: PageCache;
-  readonly openings: Openings;
+  readonly connectQueue: ConnectQueue;
   readonly now: () => Date;
 
   readonly #deps: HubDeps;
@@ -71,7 +71,7 @@ export class Hub implements StreamHost {
     this.limits = { ...defaultHubLimits, ...deps.limits };
     this.pages = createPageCache(deps.db);
     this.#admission = createStreamQuota(this.limits);
-    this.openings = createOpenings(this.limits, this.draining);
+    this.connectQueue = createConnectQueue(this.limits, this.draining);
     this.#commands = connectRedis(deps.redisUrl, 'commands');
     this.#bus = createCancelBus(deps);
     this.#bus.onRevoked((principals) => this.#checkNamed(new Set(principals)));
@@ -93,7 +93,7 @@ export class Hub implements StreamHost {
   }
 
   /** Reserves a slot for a stream. Throws 503 while draining, 429 above the limits of the principal or the process. */
-  admit(principal: string): Slot {
+  takeSlot(principal: string): Slot {
     if (this.draining.aborted) throw fail('service_unavailable', { reason: 'draining', retryAfterS: 1 });
     return this.#admission.take(principal);
   }

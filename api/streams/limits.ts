@@ -3,11 +3,11 @@ export interface HubLimits {
   readonly streamsPerPrincipal: number;
   readonly streams: number;
   /** Stream connects that query the database at the same time: fewer than the pool has connections. */
-  readonly openingsAtOnce: number;
+  readonly maxConnectsAtOnce: number;
   /** How long a stream connect waits in its queue before it gets 503. */
-  readonly openingMs: number;
+  readonly maxConnectMs: number;
   /** How long it waits while no other completes: the database does not respond. Shorter than the timeout of a statement. */
-  readonly openingSilentMs: number;
+  readonly maxConnectSilentMs: number;
   /** Unsent bytes at which a connection is sent nothing more until it has drained. */
   readonly unsentBytes: number;
   /** A slow connection without progress for this long is closed. */
@@ -25,9 +25,9 @@ export interface HubLimits {
 export const defaultHubLimits: HubLimits = {
   streamsPerPrincipal: 50,
   streams: 10_000,
-  openingsAtOnce: 4,
-  openingMs: 20_000,
-  openingSilentMs: 9_000,
+  maxConnectsAtOnce: 4,
+  maxConnectMs: 20_000,
+  maxConnectSilentMs: 9_000,
   unsentBytes: 256 * 1024,
   stallMs: 30_000,
   heartbeatMs: 15_000,

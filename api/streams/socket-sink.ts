@@ -6,7 +6,7 @@ import { textBytesOf } from './stream-frame.ts';
 
 /** A socket is destroyed this long after its close. */
 const lingerMs = 5_000;
-const limitUnanswered = 2;
+const maxUnanswered = 2;
 
 /** A WebSocket as the wire of a connection: one message per frame, one write per wake-up. */
 export class SocketSink implements Sink {
@@ -37,9 +37,9 @@ export class SocketSink implements Sink {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(text);
   }
 
-  beat(now: number): boolean {
+  heartbeat(now: number): boolean {
     if (now - this.#pingedAt < this.#pingMs) return true;
-    if (this.#unanswered >= limitUnanswered) return false;
+    if (this.#unanswered >= maxUnanswered) return false;
     this.#pingedAt = now;
     this.#unanswered += 1;
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping();

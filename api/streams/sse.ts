@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { eventStreamHeaders, finishHeaders, rawHeaders } from '../http/reply/headers.ts';
 import { keepForLog } from '../http/operation/request-state.ts';
-import { startStream, type Opening } from './attach.ts';
+import { startStream, type StreamConnect } from './attach.ts';
 import type { CloseName } from './close-reasons.ts';
 import type { Sink } from './connection.ts';
 import { joinSse } from './frame-ring.ts';
@@ -23,11 +23,11 @@ const lingerMs = 5_000;
 /** Sends an opened stream as server-sent events. A client that disconnects cancels no run. */
 export function serveSse(
   http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  opening: Opening,
+  connect: StreamConnect,
   { hub, caller, publicUrl }: SseOptions,
 ): void {
   const { request, reply } = http;
-  if (opening.kind === 'nothing') {
+  if (connect.kind === 'nothing') {
     finishHeaders(request, reply);
     reply.code(204).send();
     return;
@@ -36,20 +36,20 @@ export function serveSse(
   reply.hijack();
   const response = reply.raw;
   response.on('error', destroyThis);
-  if (opening.kind !== 'stream') {
+  if (connect.kind !== 'stream') {
     // The client gets no event, but a browser that reconnects sends this id and gets its 204.
-    response.writeHead(200, rawHeaders(request, eventStreamHeaders)).end(`retry: ${retryMs}\nid: ${opening.headSeq}\n\n`);
+    response.writeHead(200, rawHeaders(request, eventStreamHeaders)).end(`retry: ${retryMs}\nid: ${connect.headSeq}\n\n`);
     return;
   }
   if (response.destroyed) {
-    opening.slot.release();
+    connect.slot.release();
     return;
   }
 
   begin(request, response);
   keepForLog(request);
   const sink = new SseSink(response, hub.limits.heartbeatMs);
-  const connection = startStream(hub, opening, { sink, caller, answer: { publicUrl, correlationId: request.id } });
+  const connection = startStream(hub, connect, { sink, caller, answer: { publicUrl, correlationId: request.id } });
   response.on('drain', () => connection.drained());
   response.on('close', () => connection.gone());
 }
@@ -92,7 +92,7 @@ class SseSink implements Sink {
     this.#write(`event: ${eventName('error')}\ndata: ${text}\n\n`);
   }
 
-  beat(now: number): boolean {
+  heartbeat(now: number): boolean {
     if (this.#response.destroyed) return false;
     if (now - this.#wroteAt >= this.#heartbeatMs && this.unsentBytes === 0) this.#write(': hb\n\n');
     return true;

@@ -17,7 +17,7 @@ import { SocketSink } from './socket-sink.ts';
 const maxMessageBytes = 64 * 1024;
 const firstFrameMs = 5_000;
 /** The maximum number of sockets that are not authenticated yet. */
-const limitUnnamed = 1_000;
+const maxUnnamed = 1_000;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Adds `/ws/runs/{run_id}`. Before the upgrade, a refusal is an HTTP reply; afterwards, a notice and a close code. */
@@ -38,7 +38,7 @@ export async function registerWebsocket(app: FastifyInstance, deps: Deps): Promi
     preValidation: async (request) => {
       if (!request.ws) throw fail('not_found');
       if (deps.hub.draining.aborted) throw fail('service_unavailable', { reason: 'draining', retryAfterS: 1 });
-      if (unnamed >= limitUnnamed) throw fail('rate_limited', { reason: 'streams', retryAfterS: 5 });
+      if (unnamed >= maxUnnamed) throw fail('rate_limited', { reason: 'streams', retryAfterS: 5 });
       runIdOf(request);
     },
     handler: async () => {
@@ -80,9 +80,9 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
     clearTimeout(timer);
     try {
       const first = parseFirstFrame(message, isBinary);
-      caller = await deps.hub.openings.inTurn('caller', request.raw.socket, () => openStreamToken(deps.db, first.token, runId));
+      caller = await deps.hub.connectQueue.run('caller', request.raw.socket, () => openStreamToken(deps.db, first.token, runId));
       done();
-      const opening = await openStream(deps, {
+      const connect = await openStream(deps, {
         caller,
         runId,
         lastEventId: null,
@@ -91,9 +91,9 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
         correlationId: request.id,
         socket: request.raw.socket,
       });
-      if (opening.kind !== 'stream') return sink.end('finished');
-      if (socket.readyState !== socket.OPEN) return opening.slot.release();
-      connection = startStream(deps.hub, opening, { sink, caller, answer });
+      if (connect.kind !== 'stream') return sink.end('finished');
+      if (socket.readyState !== socket.OPEN) return connect.slot.release();
+      connection = startStream(deps.hub, connect, { sink, caller, answer });
     } catch (error) {
       const failure = toFailure(error);
       if (failure.code === 'internal_error') request.log.error({ err: error, run_id: runId }, 'socket failed on a bug');

@@ -39,7 +39,7 @@ export function createHealth(deps: Pick<Deps, 'db' | 'redis' | 'temporal' | 'isD
     await refuseLostAccess(deps.db);
     openedAt = performance.now();
   };
-  const look = (): Promise<HealthCheck[]> => {
+  const checkShared = (): Promise<HealthCheck[]> => {
     if (!shared || performance.now() - shared.at > sharedForMs) shared = { at: performance.now(), checks: checkAll(deps, askPostgres) };
     return shared.checks;
   };
@@ -48,11 +48,11 @@ export function createHealth(deps: Pick<Deps, 'db' | 'redis' | 'temporal' | 'isD
   return {
     live: () => ({ status: 'ok', draining: deps.isDraining(), checks: [] }),
     async ready() {
-      const checks = await look();
+      const checks = await checkShared();
       return { status: statusOf(checks, deps.isDraining()), draining: deps.isDraining(), checks };
     },
     async started() {
-      isStarted ||= (await look()).some((check) => check.name === 'migrations' && check.status === 'ok');
+      isStarted ||= (await checkShared()).some((check) => check.name === 'migrations' && check.status === 'ok');
       return isStarted;
     },
   };

@@ -1,8 +1,8 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
-import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
+import { isUnbounded, refuseRank, workspacesOf } from '../../db/caller-scope.ts';
 import { namesAimedAnew } from '../../domain/secrets/secret-aim.ts';
 import { sharedPlacesOf } from '../../db/secrets/secret-use.ts';
-import type { AimChange } from '../../domain/tools/secret-aims.ts';
+import type { AimChange } from '../../domain/tools/tools.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import { checkFloor } from '../http/credentials/role-floor.ts';
@@ -13,9 +13,9 @@ import { putSecretDemand } from '../http/credentials/secret-right.ts';
  * before: whoever directs a secret to an origin learns its value. Requires what `putSecret` requires: the role in the secret's row scope and the OAuth scope,
  * and neither another user's name nor an impersonation.
  */
-export async function refuseForeignAim(ctx: Ctx, home: RowScope, changes: readonly AimChange[]): Promise<void> {
+export async function refuseForeignAim(ctx: Ctx, rowScope: RowScope, changes: readonly AimChange[]): Promise<void> {
   const names = [...new Set(changes.flatMap(({ before, after }) => namesAimedAnew(before, after)))];
-  const places = names.length === 0 ? [] : await sharedPlacesOf(ctx, home, names);
+  const places = names.length === 0 ? [] : await sharedPlacesOf(ctx, rowScope, names);
   if (places.length === 0) return;
 
   checkFloor(putSecretDemand, ctx.caller, ctx.deps.env.publicUrl);

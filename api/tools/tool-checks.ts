@@ -1,5 +1,5 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { resolveNamedAgent } from '../../domain/tools/agent-ref.ts';
 import { creatableToolKinds } from '../../domain/tools/tool-config.ts';
@@ -15,20 +15,20 @@ import { refuseForeignAim } from './secret-aim-rules.ts';
 /** What decides, in addition to rows, whether the caller may create or change a tool. */
 export function toolRules(ctx: Ctx): ToolRules {
   return {
-    checksFor: (home) => toolChecks(ctx, home),
-    refuseForeignAim: (home, changes) => refuseForeignAim(ctx, home, changes),
+    checksFor: (rowScope) => toolChecks(ctx, rowScope),
+    refuseForeignAim: (rowScope, changes) => refuseForeignAim(ctx, rowScope, changes),
     checkConfigForm,
   };
 }
 
 /** What the rules of tools need of the deployment and of the tool's row scope. */
-export async function toolChecks(ctx: Ctx, home: RowScope): Promise<ToolChecks> {
+export async function toolChecks(ctx: Ctx, rowScope: RowScope): Promise<ToolChecks> {
   return {
     schemas: ctx.deps.schemas.of(organizationOf(ctx.caller)),
     templates: ctx.deps.templates.of(organizationOf(ctx.caller)),
-    policy: { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, home.organizationId) },
+    policy: { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, rowScope.organizationId) },
     codeExec: ctx.deps.codeExec,
-    findAgent: (pointer, named) => resolveNamedAgent(ctx, home, { pointer, named }),
+    findAgent: (pointer, named) => resolveNamedAgent(ctx, rowScope, { pointer, named }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkBudgets } from '../../domain/billing/budget-check.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { checkBudgets } from '../../domain/billing/budgets.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { transact } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
@@ -9,7 +9,7 @@ import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { readTool } from '../../db/tools/tools.ts';
 import { checkArguments, refuseTest, startToolTest } from '../../domain/tools/tool-tests.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { toolTestLimitS } from '../../workflows/contracts/tools/tool-test.ts';
+import { maxToolTestSeconds } from '../../workflows/contracts/tools/tool-test.ts';
 import { post, reply, type Ctx } from '../http/operation/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
 import { ToolParams } from './tool.schema.ts';
@@ -51,15 +51,15 @@ export const toolTestOperations = {
     async (ctx, { params, body }) => {
       const tool = await readTool(ctx, params.tool_id);
       const isDryRun = body.dry_run === true;
-      const home = await resolveNewRowWorkspace(ctx, tool.workspaceId);
-      if (!isDryRun) refuseTest(ctx.caller, tool, home.workspaceId);
+      const rowScope = await resolveNewRowWorkspace(ctx, tool.workspaceId);
+      if (!isDryRun) refuseTest(ctx.caller, tool, rowScope.workspaceId);
       await checkArguments(ctx.deps.schemas.of(organizationOf(ctx.caller)), tool, body.arguments);
-      if (!isDryRun) await checkBudgets(ctx, home.workspaceId);
+      if (!isDryRun) await checkBudgets(ctx, rowScope.workspaceId);
 
-      const testId = await startToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
-      ctx.audit({ resourceType: 'tool', resourceId: tool.id, label: tool.slug, ...home });
+      const testId = await startToolTest(ctx, { rowScope, toolId: tool.id, args: body.arguments, isDryRun });
+      ctx.audit({ resourceType: 'tool', resourceId: tool.id, label: tool.slug, ...rowScope });
       return reply(toToolTestView(notWaitedFor), {
-        afterCommit: async () => reply(toToolTestView(await waitForResult(ctx, { testId, home }))),
+        afterCommit: async () => reply(toToolTestView(await waitForResult(ctx, { testId, rowScope }))),
       });
     },
   ),
@@ -71,12 +71,12 @@ export const toolTestOperations = {
  */
 async function waitForResult(
   ctx: Ctx,
-  { testId, home }: { readonly testId: string; readonly home: NonNullable<RightHolder['place']> },
+  { testId, rowScope }: { readonly testId: string; readonly rowScope: NonNullable<RightHolder['place']> },
 ): Promise<ToolTestResult> {
   const { deps, tenant, actor, correlationId } = ctx;
-  const end = performance.now() + toolTestLimitS * 1_000;
+  const end = performance.now() + maxToolTestSeconds * 1_000;
 
-  return whileEntitled(ctx, { place: home }, async (signal) => {
+  return whileEntitled(ctx, { place: rowScope }, async (signal) => {
     for (let pauseMs = firstPauseMs; performance.now() < end && !signal.aborted; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
       const { value } = await transact(deps.db, { tenant, actor, correlationId }, (tx) => readToolTestResult(tx, testId));
       if (value !== null) return value;

@@ -55,7 +55,7 @@ export const toolkitRevisionOperations = {
       audit: 'create',
       idempotent: true,
       resourceType: 'toolkit_revision',
-      bodyLimitBytes: maxBytes,
+      maxBodyBytes: maxBytes,
       success: [201],
       identify: readSource,
       example: {

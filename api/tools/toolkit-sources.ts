@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { usableAttachment } from '../../domain/attachments/usable-attachment.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { openReadOnly, tenantOf } from '../../db/transaction.ts';
 import { requireToolkit } from '../../db/toolkits/toolkits.ts';
 import { sha256Of } from '../../domain/toolkits/hashes.ts';
@@ -39,7 +39,7 @@ export async function readSource(request: IdentifyRequest<ToolkitRevisionCreate>
     return {
       tools: reading.operations.map(toolOfOperation),
       sourceHash: sha256Of([createHash('sha256').update(document).digest('hex'), choice]),
-      leftOut: { told: reading.leftOut, count: reading.leftOutCount },
+      leftOut: { reported: reading.leftOut, count: reading.leftOutCount },
     };
   } catch (error) {
     if (error instanceof Failure) return error;

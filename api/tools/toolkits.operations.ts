@@ -52,9 +52,9 @@ export const toolkitOperations = {
       view: ToolkitView,
     },
     async (ctx, { body }) => {
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const asked = { slug: body.slug, name: body.name, description: body.description ?? null, kind: body.kind, config: body.config };
-      const id = await createToolkit(ctx, home, { ...asked, secretsRequired: body.secrets_required ?? [] }, toolkitRules(ctx));
+      const id = await createToolkit(ctx, rowScope, { ...asked, secretsRequired: body.secrets_required ?? [] }, toolkitRules(ctx));
       return toToolkitView(await readToolkit(ctx, id));
     },
   ),
@@ -126,7 +126,7 @@ export const toolkitOperations = {
 function toolkitRules(ctx: Ctx): ToolkitRules {
   return {
     policyOf: async (organizationId) => ({ allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) }),
-    refuseForeignAim: (home, changes) => refuseForeignAim(ctx, home, changes),
+    refuseForeignAim: (rowScope, changes) => refuseForeignAim(ctx, rowScope, changes),
     now: ctx.deps.now(),
   };
 }

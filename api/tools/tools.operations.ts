@@ -60,8 +60,8 @@ export const tools = area('Tools', {
       view: ToolView,
     },
     async (ctx, { body }) => {
-      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-      const id = await createTool(ctx, home, toNewToolSettings(body), toolRules(ctx));
+      const rowScope = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const id = await createTool(ctx, rowScope, toNewToolSettings(body), toolRules(ctx));
       return toToolView(await readTool(ctx, id));
     },
   ),

@@ -52,14 +52,14 @@ export const Coalescing = stating(
   { anyOf: [{ properties: { mode: { const: 'none' } } }, given('window_seconds')] },
 );
 const windowsToWait = 10;
-const longestWaitSeconds = 86_400;
+const maxWaitSeconds = 86_400;
 
 /** Coalescing as it is stored; null: each delivery is a run. Throws 422 without a window. */
 export function coalescingOf(given: Static<typeof Coalescing>): Stored | null {
   const { mode, window_seconds: windowSeconds } = given;
   if (mode === 'none') return null;
   if (windowSeconds === undefined) throw invalid('/coalescing/window_seconds', 'required', 'is required unless mode is none');
-  const byDefault = mode === 'debounce' ? Math.min(windowsToWait * windowSeconds, longestWaitSeconds) : null;
+  const byDefault = mode === 'debounce' ? Math.min(windowsToWait * windowSeconds, maxWaitSeconds) : null;
   return {
     mode,
     keyTemplate: given.key_template ?? null,

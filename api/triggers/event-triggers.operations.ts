@@ -3,7 +3,7 @@ import { listTriggerRows, readTrigger, type EventTriggerRow } from '../../db/eve
 import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { changeTrigger, deleteTrigger, makeTrigger } from '../../domain/events/triggers.ts';
 import { changesOf } from '../http/operation/changes.ts';

@@ -4,7 +4,7 @@ import { mapPage } from '../../db/page.ts';
 import { isKindGlob, patternOfGlob } from '../../domain/triggers/kinds.ts';
 import { publishEvent } from '../../domain/events/publish.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { runHeader, runOfHeader } from '../../workflows/contracts/runs/run-header.ts';
+import { runHeader, runOfHeader } from '../../workflows/contracts/triggers/hops.ts';
 import { area, list, post } from '../http/operation/operation.ts';
 import { EventFilters, EventPublish, EventView, toEventView } from './event.schema.ts';
 

@@ -159,7 +159,7 @@ export const HookAnswer = Type.Unsafe<unknown>({
   ],
 });
 
-const longestPreview = 2_000;
+const maxPreviewChars = 2_000;
 
 /** The wire form of a delivery. */
 export function toWebhookDeliveryView(row: WebhookDeliveryRow): Static<typeof WebhookDeliveryView> {
@@ -196,5 +196,5 @@ export function toWebhookDeliveryView(row: WebhookDeliveryRow): Static<typeof We
 
 function previewOf(bytes: Buffer): string {
   const text = bytes.toString().replaceAll('\u0000', '\uFFFD');
-  return text.slice(0, longestPreview).toWellFormed();
+  return text.slice(0, maxPreviewChars).toWellFormed();
 }

@@ -1,7 +1,7 @@
 import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf } from '../../db/caller-scope.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { listEndpointRows, readEndpoint, type WebhookEndpointRow } from '../../db/webhooks/endpoints.ts';

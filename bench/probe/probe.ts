@@ -16,7 +16,7 @@ let commandsOut = 0;
 
 type Method = (...args: unknown[]) => unknown;
 
-/** Puts `note` before a method of a prototype. */
+/** Puts `record` before a method of a prototype. */
 function watch(prototype: object, name: string, note: (args: readonly unknown[]) => ProbeEvent | ProbeEvent[]): void {
   const original = Reflect.get(prototype, name) as Method; // named by us, a method
   Reflect.set(prototype, name, function watched(this: unknown, ...args: unknown[]): unknown {
@@ -41,11 +41,11 @@ function withValues({ text, params }: ProbeEvent): string {
 }
 
 /** What leaves at once is one round trip. */
-function noteQuery(args: readonly unknown[]): ProbeEvent[] {
-  return noteStatement(args).map((event, at) => ({ ...event, isRoundTrip: at === 0 }));
+function recordQuery(args: readonly unknown[]): ProbeEvent[] {
+  return recordStatement(args).map((event, at) => ({ ...event, isRoundTrip: at === 0 }));
 }
 
-function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
+function recordStatement([query, values]: readonly unknown[]): ProbeEvent[] {
   if (typeof query === 'string') return [{ kind: 'sql', text: query, params: Array.isArray(values) ? values : [] }];
   const { text = '', values: params = [], parts } = query as Sent;
   if (!parts) return [{ kind: 'sql', text, params }];
@@ -63,7 +63,7 @@ function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
   return isWhole ? [...sent, { kind: 'sql', text: 'commit', params: [] }] : sent;
 }
 
-function noteCommand([command]: readonly unknown[]): ProbeEvent {
+function recordCommand([command]: readonly unknown[]): ProbeEvent {
   const { name, args, promise } = command as { name: string; args: unknown[]; promise: Promise<unknown> }; // ioredis' Command
   const isRoundTrip = commandsOut === 0;
   const settled = () => void (commandsOut -= 1);
@@ -76,8 +76,8 @@ if (isMainThread) {
   const grpc: unknown = createRequire(createRequire(import.meta.url).resolve('@temporalio/client'))('@grpc/grpc-js');
   const { Client } = grpc as { Client: { prototype: object } }; // the library that Temporal's client calls through
 
-  watch(pg.Client.prototype, 'query', noteQuery);
-  watch(Redis.prototype, 'sendCommand', noteCommand);
+  watch(pg.Client.prototype, 'query', recordQuery);
+  watch(Redis.prototype, 'sendCommand', recordCommand);
   watch(Client.prototype, 'makeUnaryRequest', ([method]) => ({ kind: 'temporal', text: String(method), params: [] }));
   watch(ServerResponse.prototype, 'end', () => ({ kind: 'answer', text: '', params: [] }));
 

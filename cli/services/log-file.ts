@@ -14,14 +14,14 @@ export function openLog(logFile: string): number {
 
 /** Keeps the log files of a folder bounded while others write to them; returns a function that stops this. A file can exceed its limit for half a second. */
 export function keepLogsBounded(folder: string): () => void {
-  const look = () => {
+  const poll = () => {
     try {
       for (const name of readdirSync(folder)) if (name.endsWith('.log')) boundLog(join(folder, name));
     } catch {
       // A disk error, or no log yet: the next check may succeed, and the supervisor continues.
     }
   };
-  const timer = setInterval(look, pollEveryMs).unref();
+  const timer = setInterval(poll, pollEveryMs).unref();
   return () => clearInterval(timer);
 }
 

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
-import { scopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
+import { rowScopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
 export const avatarPresets = ['analyst', 'archivist', 'builder', 'courier', 'gardener', 'navigator', 'scribe', 'sentinel'] as const;
@@ -13,7 +13,7 @@ const schema = defineEntity({
   policies: tenantPolicies('agents', 'scoped'),
   indexes: [...scopedIndexes('agents'), ...slugIndexes('agents')],
   uniques: [{ name: 'agents_tenant_key', properties: ['id', 'organizationId'] }],
-  checks: [scopeCheck('agents')],
+  checks: [rowScopeCheck('agents')],
   properties: {
     id: idColumn(),
     scope: p.enum(scopes),

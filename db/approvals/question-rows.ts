@@ -145,14 +145,14 @@ export async function writeAnswer(
   by: Resolver,
 ): Promise<ApprovalRow> {
   const { decision, response, comment } = resolution;
-  const isKept = decision === 'respond' && approval.reason !== 'auth';
+  const isStored = decision === 'respond' && approval.reason !== 'auth';
   const written = await row(
     tx.em,
     writtenAnswer({
       id: approval.id,
       status: statusOf[decision],
       editedArgs: args === null ? null : jsonText(args),
-      response: isKept ? jsonText(response ?? null) : null,
+      response: isStored ? jsonText(response ?? null) : null,
       comment: comment ?? null,
       resolvedByKind: by.kind,
       resolvedById: by.id,

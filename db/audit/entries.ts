@@ -4,7 +4,7 @@ import type { PageRequest } from '../page.ts';
 import { preparedList } from '../page-query.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { isUnbounded, organizationOf, workspacesAtFloor, workspacesOf } from '../reach.ts';
+import { isUnbounded, organizationOf, workspacesAtFloor, workspacesOf } from '../caller-scope.ts';
 import { seen, type Changing } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { AuditAction } from './audit.ts';

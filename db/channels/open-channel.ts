@@ -5,9 +5,9 @@ import type { KeyRing } from '../key-ring.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type FoundDataKey } from '../envelope.ts';
+import { decrypt, decryptWith, type FoundDataKey } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { channelBinding } from './channel-binding.ts';
+import { channelBinding } from '../encrypted-columns.ts';
 import type { Channel } from './channel.entity.ts';
 
 export type ChannelSecrets = Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export function findChannel(db: Databases, channelId: string): Promise<FoundChan
 /** Returns the secrets of a channel that was looked up by its address. */
 export function secretsOfFound({ id, organizationId, secretsEnc, dataKey }: FoundChannel, keys: Pick<KeyRing, 'keks'>): ChannelSecrets {
   if (secretsEnc === null || dataKey === null) return {};
-  return channelSecretsIn(openWith(dataKey, keys, channelBinding(organizationId, id), Buffer.from(secretsEnc, 'hex')));
+  return channelSecretsIn(decryptWith(dataKey, keys, channelBinding(organizationId, id), Buffer.from(secretsEnc, 'hex')));
 }
 
 /** Returns the secrets of a decrypted envelope, by name. */
@@ -71,6 +71,6 @@ export async function openChannel(tx: Pick<TenantTransaction, 'em'>, keys: Pick<
   if (!found) return null;
   const { secretsEnc, ...channel } = found;
   const binding = channelBinding(channel.organizationId, channel.id);
-  const secrets: ChannelSecrets = secretsEnc === null ? {} : channelSecretsIn(await open(tx.em, keys, binding, secretsEnc));
+  const secrets: ChannelSecrets = secretsEnc === null ? {} : channelSecretsIn(await decrypt(tx.em, keys, binding, secretsEnc));
   return { ...channel, secrets };
 }

@@ -33,9 +33,9 @@ export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string) 
 }
 
 /** A run as its thread is informed of it. */
-export type ToldRun = NonNullable<Awaited<ReturnType<typeof readToldRun>>>;
+export type ReportedRun = NonNullable<Awaited<ReturnType<typeof readReportedRun>>>;
 
-const toldRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+const reportedRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
   query
     .selectFrom('runs')
     .where('id', '=', runId)
@@ -50,8 +50,8 @@ const toldRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =
 );
 
 /** Returns null when the run is deleted. */
-export function readToldRun(tx: Pick<TenantTransaction, 'em'>, runId: string) {
-  return row(tx.em, toldRun({ runId }));
+export function readReportedRun(tx: Pick<TenantTransaction, 'em'>, runId: string) {
+  return row(tx.em, reportedRun({ runId }));
 }
 
 const answerFiles = prepared(({ ids }: ParametersOf<{ readonly ids: readonly string[] }>) =>

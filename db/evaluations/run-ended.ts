@@ -92,7 +92,7 @@ export async function endItemsOf(tx: TenantTransaction, evaluationRunId: string)
 }
 
 /** Records that a run waits for a person, for which it is cancelled: its result fails. Does nothing for other runs. */
-export async function noteWaited(tx: TenantTransaction, runId: string): Promise<void> {
+export async function recordWaited(tx: TenantTransaction, runId: string): Promise<void> {
   await change(
     tx.em,
     query.updateTable('evaluation_results').set({ reason: 'waited' }).where('runId', '=', runId).where('status', '=', 'running'),

@@ -48,7 +48,7 @@ export interface StartedResult {
 }
 
 /** Stores which runs were started for results. */
-export async function noteStarted(tx: TenantTransaction, started: readonly StartedResult[]): Promise<void> {
+export async function recordStarted(tx: TenantTransaction, started: readonly StartedResult[]): Promise<void> {
   if (started.length === 0) return;
   await change(
     tx.em,
@@ -62,7 +62,7 @@ export async function noteStarted(tx: TenantTransaction, started: readonly Start
 }
 
 /** Ends a result whose run could not be started. */
-export async function noteNotStarted(tx: TenantTransaction, id: string, reason: string): Promise<void> {
+export async function recordNotStarted(tx: TenantTransaction, id: string, reason: string): Promise<void> {
   await change(
     tx.em,
     query

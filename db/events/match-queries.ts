@@ -4,7 +4,7 @@ import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import type { Tables } from '../table-types.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { meetsGlob } from '../triggers/kind-glob.ts';
+import { meetsGlob } from '../triggers/events.ts';
 
 const eventColumns = [
   'id',

@@ -3,7 +3,7 @@ import type { KeyRing } from '../key-ring.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
-import { open } from '../envelope.ts';
+import { decrypt } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { connectionBinding, type McpGrant } from './grant.ts';
 
@@ -45,7 +45,7 @@ export async function readGrant(
   connection: McpConnectionRow,
 ): Promise<McpGrant | null> {
   if (connection.grantEnc === null) return null;
-  const text = await open(tx.em, keys, connectionBinding(connection.organizationId, connection.id), connection.grantEnc);
+  const text = await decrypt(tx.em, keys, connectionBinding(connection.organizationId, connection.id), connection.grantEnc);
   return JSON.parse(text.toString()) as McpGrant; // written only by storeGrant
 }
 

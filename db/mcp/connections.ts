@@ -4,7 +4,7 @@ import type { KeyRing } from '../key-ring.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { change } from '../sql.ts';
-import { seal } from '../envelope.ts';
+import { encrypt } from '../envelope.ts';
 import type { ToolkitScope } from '../toolkits/revisions.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { findConnection, type McpConnectionRow, type McpPrincipal } from './connection-queries.ts';
@@ -72,7 +72,7 @@ export interface FreshGrant {
 
 /** Stores a grant, unless the row was written meanwhile. */
 export async function storeGrant(tx: TenantTransaction, keys: Pick<KeyRing, 'keks'>, at: McpConnectionAt & FreshGrant): Promise<boolean> {
-  const envelope = await seal(tx.em, keys, connectionBinding(at.organizationId, at.id), Buffer.from(JSON.stringify(at.grant)));
+  const envelope = await encrypt(tx.em, keys, connectionBinding(at.organizationId, at.id), Buffer.from(JSON.stringify(at.grant)));
   const stored = await change(
     tx.em,
     query

@@ -3,7 +3,7 @@ import type { KeyRing } from '../key-ring.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
 import type { Tables } from '../table-types.ts';
-import { open } from '../envelope.ts';
+import { decrypt } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { authorizationBinding, type McpConsent } from './grant.ts';
 
@@ -35,6 +35,6 @@ export async function findReturned(tx: TenantTransaction, keys: Keks, connection
 
 /** Returns the decrypted content of a consent's row. */
 export async function openConsent(tx: TenantTransaction, keys: Keks, stored: StoredConsent): Promise<McpConsent> {
-  const text = await open(tx.em, keys, authorizationBinding(stored.organizationId, stored.stateHash), stored.verifierEnc);
+  const text = await decrypt(tx.em, keys, authorizationBinding(stored.organizationId, stored.stateHash), stored.verifierEnc);
   return JSON.parse(text.toString()) as McpConsent; // written only by insertConsent and storeCode
 }

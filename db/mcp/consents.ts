@@ -4,7 +4,7 @@ import { now } from '../expressions.ts';
 import type { KeyRing } from '../key-ring.ts';
 import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
-import { seal } from '../envelope.ts';
+import { encrypt } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { McpConnectionRow, McpPrincipal } from './connection-queries.ts';
 import { openConsent } from './consent-queries.ts';
@@ -32,7 +32,7 @@ export interface ReturnedCode {
 export async function insertConsent(tx: TenantTransaction, keys: Keks, connection: McpConnectionRow, begun: BegunConsent): Promise<void> {
   const stateHash = hashOf(begun.state);
   const binding = authorizationBinding(connection.organizationId, stateHash);
-  const envelope = await seal(tx.em, keys, binding, Buffer.from(JSON.stringify(begun.consent)));
+  const envelope = await encrypt(tx.em, keys, binding, Buffer.from(JSON.stringify(begun.consent)));
   // One at a time: an older link of this connection becomes invalid.
   await change(
     tx.em,
@@ -84,7 +84,7 @@ export async function storeCode(tx: TenantTransaction, keys: Keks, back: Returne
 
   const consent = await openConsent(tx, keys, stored);
   const binding = authorizationBinding(stored.organizationId, stored.stateHash);
-  const envelope = await seal(tx.em, keys, binding, Buffer.from(JSON.stringify({ ...consent, code: back.code })));
+  const envelope = await encrypt(tx.em, keys, binding, Buffer.from(JSON.stringify({ ...consent, code: back.code })));
   await change(
     tx.em,
     query

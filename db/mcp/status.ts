@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
+import type { ToolkitRevisionState } from '../../workflows/contracts/tools/toolkit-sync.ts';
 import { query } from '../query.ts';
 import { visibleToSql, seen, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';

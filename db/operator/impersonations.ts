@@ -5,7 +5,7 @@ import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import type { ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
+import { isUnbounded, organizationOf, workspacesOf } from '../caller-scope.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Impersonation } from './impersonation.entity.ts';

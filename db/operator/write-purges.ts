@@ -47,7 +47,7 @@ export function insertPurge(tx: TenantTransaction, organizationId: string, cause
 }
 
 /** Records the current step of a purge. */
-export async function noteStep(em: SqlEntityManager, organizationId: string, step: string): Promise<void> {
+export async function recordStep(em: SqlEntityManager, organizationId: string, step: string): Promise<void> {
   await change(
     em,
     query

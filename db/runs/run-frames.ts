@@ -4,7 +4,7 @@ import { iso } from '../sql.ts';
 import type { AttachmentPart, ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameData, FrameDraft } from '../streams/frame.schema.ts';
 import type { RunState } from './run-state.ts';
-import type { RunFault } from './run-types.ts';
+import type { RunError } from './run-types.ts';
 
 export type RunOutput = NonNullable<FrameData<'run.finished'>['output']>;
 export type RunUsage = FrameData<'run.finished'>['usage'];
@@ -66,7 +66,7 @@ export interface FinishedRun {
   readonly status: (typeof terminalRunStatuses)[number];
   readonly finishReason: FinishReason;
   readonly output: RunOutput | null;
-  readonly error: RunFault | null;
+  readonly error: RunError | null;
   readonly finishedAt: Date;
   readonly lastSeq: number;
   readonly usage: RunUsage;

@@ -8,10 +8,10 @@ export type { ContentBlock } from '../streams/frame-parts.schema.ts';
 export type RunLimits = FrameData<'run.started'>['limits'];
 
 /** Why a run failed. */
-export type RunFault = NonNullable<FrameData<'run.finished'>['error']>;
+export type RunError = NonNullable<FrameData<'run.finished'>['error']>;
 
 /** Why a step or tool call failed: one of the 38 codes, or a result code of a tool. */
-export type StepFault = NonNullable<FrameData<'tool.result'>['error']>;
+export type StepError = NonNullable<FrameData<'tool.result'>['error']>;
 
 /** One failed or lost try of a step. */
 export interface StepRetry {

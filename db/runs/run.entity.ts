@@ -18,7 +18,7 @@ import type { RunInput } from './read/run-view.ts';
 import type { RunOutput } from './run-frames.ts';
 import { subjectKinds } from './start/conversation.entity.ts';
 import type { Manifest } from './start/manifest.ts';
-import type { RunFault, RunLimits } from './run-types.ts';
+import type { RunError, RunLimits } from './run-types.ts';
 import type { UsageTotals } from '../billing/ledger/usage.ts';
 
 export const onBusyKinds = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
@@ -110,7 +110,7 @@ const schema = defineEntity({
     queueNo: p.integer().strictNullable(),
     input: p.json<RunInput>(),
     output: p.json<RunOutput>().strictNullable(),
-    error: p.json<RunFault>().strictNullable(),
+    error: p.json<RunError>().strictNullable(),
     warnings: jsonColumn<{ code: string; message: string }[]>(() => []),
     limits: p.json<RunLimits>(),
     usageOwn: p.json<UsageTotals>(),

@@ -61,14 +61,14 @@ export async function readToolConfig(tx: Pick<TenantTransaction, 'em'>, toolId: 
 /** Returns the row scopes in which one of the names has a value that a row of this home would use, for itself or for any workspace in which it works. */
 export async function sharedPlacesOf(
   tx: TenantTransaction,
-  home: { readonly scope: Scope; readonly organizationId: string | null; readonly workspaceId: string | null },
+  rowScope: { readonly scope: Scope; readonly organizationId: string | null; readonly workspaceId: string | null },
   names: readonly string[],
 ) {
   const within = {
     workspace: "s.scope = 'workspace' and s.workspace_id = ?::uuid",
     organization: 's.organization_id = ?::uuid',
     platform: '?::uuid is null',
-  }[home.scope];
+  }[rowScope.scope];
   return rows(
     tx.em,
     query
@@ -78,6 +78,6 @@ export async function sharedPlacesOf(
       .where('s.toolId', 'is', null)
       .where('s.valueVersion', '>', 0)
       .where(sql<boolean>`s.name = any(${names}::text[])`)
-      .where(new Condition(within, [home.scope === 'workspace' ? home.workspaceId : home.organizationId])),
+      .where(new Condition(within, [rowScope.scope === 'workspace' ? rowScope.workspaceId : rowScope.organizationId])),
   );
 }

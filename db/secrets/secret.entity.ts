@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
-import { scopeCheck, scopedIndexes, uniqueIndex } from '../indexes.ts';
+import { rowScopeCheck, scopedIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
 const schema = defineEntity({
@@ -16,7 +16,7 @@ const schema = defineEntity({
     uniqueIndex('secrets', 'name_platform', "(name) where scope = 'platform' and tool_id is null"),
     uniqueIndex('secrets', 'tool_name', '(tool_id, name) where tool_id is not null'),
   ],
-  checks: [scopeCheck('secrets')],
+  checks: [rowScopeCheck('secrets')],
   properties: {
     id: idColumn(),
     scope: p.enum(scopes),

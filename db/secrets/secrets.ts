@@ -5,7 +5,7 @@ import type { PageRequest } from '../page.ts';
 import { contains, preparedList } from '../page-query.ts';
 import type { ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { isUnbounded, organizationOf, workspacesAtFloor } from '../reach.ts';
+import { isUnbounded, organizationOf, workspacesAtFloor } from '../caller-scope.ts';
 import { visibleToSql, type Changing } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Secret } from './secret.entity.ts';
@@ -62,7 +62,7 @@ export async function findSecretId(ctx: Changing, place: Pick<RowScope, 'scope' 
       .select('s.id')
       .where('s.toolId', 'is', null)
       .where('s.name', '=', name)
-      .where(placeOf({ ...place, organizationId }))
+      .where(inRowScope({ ...place, organizationId }))
       .where(visibleToSql(ctx, Secret, 's')),
   );
   return found?.id ?? null;
@@ -78,7 +78,7 @@ function visibleAtFloor({ caller, floor }: Changing): Condition {
   ]);
 }
 
-function placeOf({ scope, organizationId, workspaceId }: RowScope): Condition {
+function inRowScope({ scope, organizationId, workspaceId }: RowScope): Condition {
   switch (scope) {
     case 'workspace':
       return new Condition("s.scope = 'workspace' and s.workspace_id = ?::uuid", [workspaceId]);

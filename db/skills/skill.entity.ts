@@ -4,7 +4,7 @@ import { scopes } from '../../workflows/contracts/access.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import type { StoredReferenceDoc } from './reference-doc.ts';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
-import { index, scopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
+import { index, rowScopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
 export const skillOrigins = ['human', 'agent', 'import', 'derived'] as const;
@@ -21,7 +21,7 @@ const schema = defineEntity({
     index('skills', 'owner_agent', '(owner_agent_id, id desc) where owner_agent_id is not null'),
   ],
   uniques: [{ name: 'skills_tenant_key', properties: ['id', 'organizationId'] }],
-  checks: [scopeCheck('skills')],
+  checks: [rowScopeCheck('skills')],
   properties: {
     id: idColumn(),
     scope: p.enum(scopes),

@@ -34,7 +34,7 @@ interface Sight {
 }
 
 /** Characters of text after which a page ends. */
-const pageLimitChars = 4 * 1_024 * 1_024;
+const maxPageChars = 4 * 1_024 * 1_024;
 
 /** A tenant may not write a platform row, and must not learn of other tenants' uses: for platform rows, only the uses that the tenant sees are counted. */
 function selectSkills({ visible, counted }: ParametersOf<Sight>) {
@@ -92,7 +92,7 @@ const skillList = preparedList(
 /** Returns the skills that the caller sees, newest first, without the content of their documents. */
 export async function listSkillRows(ctx: Scoped, filters: SkillFilters, page: PageRequest) {
   const found = await skillList(ctx.em, { ...filters, ...sightOf(ctx) }, page);
-  return endEarly(found, { limit: pageLimitChars, sizeOf: sizeOfText, positionOf: ({ id }) => [id] });
+  return endEarly(found, { limit: maxPageChars, sizeOf: sizeOfText, positionOf: ({ id }) => [id] });
 }
 
 const versionList = preparedList(
@@ -108,7 +108,7 @@ const versionList = preparedList(
 /** Returns the versions of a skill that the caller has been shown, newest first, without the content of their documents. */
 export async function listVersionRows(tx: Pick<TenantTransaction, 'em'>, skillId: string, page: PageRequest) {
   const found = await versionList(tx.em, { skillId }, page);
-  return endEarly(found, { limit: pageLimitChars, sizeOf: sizeOfText, positionOf: ({ version }) => [String(version)] });
+  return endEarly(found, { limit: maxPageChars, sizeOf: sizeOfText, positionOf: ({ version }) => [String(version)] });
 }
 
 function sightOf(ctx: Scoped): Sight {

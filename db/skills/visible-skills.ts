@@ -6,7 +6,7 @@ import { Condition } from '../condition.ts';
 import type { RowScope, RowWorkspace } from '../new-row-scope.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { isUnbounded, workspacesAtFloor } from '../reach.ts';
+import { isUnbounded, workspacesAtFloor } from '../caller-scope.ts';
 import { visibleToSql, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

@@ -5,7 +5,7 @@ import type { Databases } from '../databases.ts';
 import { isRevoked, restriction } from '../identity/sessions/session-right.sql.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { sweeperRows } from './sweeper-rows.ts';
+import { sweeperRows } from './archive.ts';
 
 /** The holder of a right on which something depends: an open stream, an awaited answer. */
 export interface RightHolder {

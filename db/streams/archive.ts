@@ -1,10 +1,9 @@
-import { sql } from 'kysely';
+import { sql, CompiledQuery } from 'kysely';
 import type { Databases } from '../databases.ts';
 import { anyId } from '../expressions.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
-import { query } from '../query.ts';
+import { query, type Query } from '../query.ts';
 import { seqOf } from './frame-text.ts';
-import { sweeperRows } from './sweeper-rows.ts';
 
 // These reads cross tenants, on the sweeper's pool: only for runs whose visibility was checked when the stream was opened.
 
@@ -74,4 +73,19 @@ const heads = prepared(({ runIds }: ParametersOf<{ readonly runIds: readonly str
 export async function streamHeads(db: Databases, runIds: readonly string[]): Promise<Map<string, StreamHead>> {
   const found = await sweeperRows(db, heads({ runIds }));
   return new Map(found.map(({ runId, headSeq, ended: isEnded }) => [runId, { headSeq, isEnded }]));
+}
+
+/**
+ * Runs one query on the sweeper's pool, across tenants, without a transaction or settings around it, so it costs one round trip. Only for the hub's shared
+ * reads: heads, archive pages, the check of open streams.
+ */
+export async function sweeperRows<O>({ sweeper }: Pick<Databases, 'sweeper'>, query: Query<O>): Promise<O[]> {
+  const { sql, parameters } = query.toStatement(sweeper.em);
+  sweeper.config.get('onQuery')(sql, parameters);
+  const result = await sweeper.em
+    .getConnection()
+    .getClient()
+    .executeQuery(CompiledQuery.raw(sql, [...parameters]));
+  // The rows have the shape that the query selects.
+  return result.rows as O[];
 }

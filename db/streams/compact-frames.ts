@@ -4,7 +4,7 @@ import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
 import { isAdvisory, parseFrame } from './frame-text.ts';
-import { numberedFrames } from './numbered-frames.ts';
+import { numberedFrames } from './open-messages.ts';
 
 const maxRows = 200;
 
@@ -26,7 +26,7 @@ export async function compactFrames(em: SqlEntityManager, runId: string): Promis
 }
 
 async function compactChunk(em: SqlEntityManager, runId: string, chunk: Chunk, lastUsage: ReadonlySet<string>): Promise<number> {
-  const kept = chunk.frames.filter((text) => isKept(text, lastUsage));
+  const kept = chunk.frames.filter((text) => isRetained(text, lastUsage));
   const dropped = chunk.frames.length - kept.length;
   if (dropped === 0) return 0;
 
@@ -52,7 +52,7 @@ const keptFrames = prepared(({ runId, firstSeq, frames }: ParametersOf<ChunkPlac
     .where('firstSeq', '=', firstSeq),
 );
 
-function isKept(text: string, lastUsage: ReadonlySet<string>): boolean {
+function isRetained(text: string, lastUsage: ReadonlySet<string>): boolean {
   const frame = parseFrame(text);
   return frame.type === 'usage' ? lastUsage.has(text) : !isAdvisory(frame);
 }

@@ -13,7 +13,7 @@ export interface RunIdentity {
 }
 
 /** Maximum bytes of a frame's text. Longer texts within a frame are truncated, and `ref` names the GET that returns the rest. */
-export const frameLimitBytes = 256 * 1024;
+export const maxFrameBytes = 256 * 1024;
 
 const head = `{"v":${streamProtocol},"seq":`;
 
@@ -23,7 +23,7 @@ const head = `{"v":${streamProtocol},"seq":`;
  */
 export function frameText(run: RunIdentity, draft: FrameDraft, attempt: number, at: Date): string {
   const text = textOf(run, draft, attempt, at);
-  if (text.length * 3 <= frameLimitBytes || Buffer.byteLength(text) <= frameLimitBytes) return text;
+  if (text.length * 3 <= maxFrameBytes || Buffer.byteLength(text) <= maxFrameBytes) return text;
 
   return textOf(run, truncateDraft(run, draft, Buffer.byteLength(text)), attempt, at);
 }
@@ -84,7 +84,7 @@ function textOf(run: RunIdentity, draft: FrameDraft, attempt: number, at: Date):
 }
 
 function truncateDraft(run: RunIdentity, draft: FrameDraft, bytes: number): FrameDraft {
-  const excess = bytes - frameLimitBytes + 1_024;
+  const excess = bytes - maxFrameBytes + 1_024;
 
   if (draft.type === 'message.completed') {
     const ref = `/runs/${run.runId}/messages?message_id=${draft.data.message_id}`;

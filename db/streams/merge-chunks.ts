@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
-import { numberedFrames } from './numbered-frames.ts';
+import { numberedFrames } from './open-messages.ts';
 
 /** Limits of a merged chunk. */
 const maxFrames = 500;

@@ -4,8 +4,10 @@ import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import { parseFrame } from './frame-text.ts';
-import { numberedFrames } from './numbered-frames.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+
+/** The frames of the chunks `c` as rows; `n` counts them within their chunk. */
+export const numberedFrames = sql<{ text: string; n: number }>`unnest(c.frames) with ordinality`.as<'f'>(sql`f (text, n)`);
 
 const openIds = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
   query

@@ -1,6 +1,6 @@
 import { type NotNull, sql } from 'kysely';
 import { now } from '../expressions.ts';
-import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
+import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/tools/toolkit-sync.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';

@@ -75,7 +75,7 @@ export async function setNextSync(tx: TenantTransaction, toolkitId: string): Pro
 }
 
 /** Stores the result of a check of a toolkit's server; without `facts`, the earlier facts stay. */
-export async function noteLook(
+export async function recordCheck(
   tx: TenantTransaction,
   toolkitId: string,
   { reachable, error, facts }: { readonly reachable: boolean; readonly error: string | null; readonly facts: ServerFacts | null },

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { toolkitRevisionOrigins, toolkitRevisionStates } from '../../workflows/contracts/tools/toolkits.ts';
+import { toolkitRevisionOrigins, toolkitRevisionStates } from '../../workflows/contracts/tools/toolkit-sync.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import type { LeftOut } from './left-out.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';

@@ -10,7 +10,7 @@ import {
   uuidColumn,
   versionColumn,
 } from '../columns.ts';
-import { index, scopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
+import { index, rowScopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
 export const toolkitKinds = ['mcp', 'openapi', 'manual'] as const;
@@ -27,7 +27,7 @@ const schema = defineEntity({
     index('toolkits', 'next_sync', '(next_sync_at) where next_sync_at is not null and deleted_at is null'),
   ],
   uniques: [{ name: 'toolkits_tenant_key', properties: ['id', 'organizationId'] }],
-  checks: [scopeCheck('toolkits')],
+  checks: [rowScopeCheck('toolkits')],
   properties: {
     id: idColumn(),
     scope: p.enum(scopes),

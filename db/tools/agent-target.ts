@@ -17,7 +17,11 @@ export interface NamedTarget {
  * Returns the agent that a tool of this home names, by id, or by slug from near to far, in the tool's own scope or a wider one; null when there is none. Also
  * returns whether the named revision and persona exist and belong to this agent.
  */
-export async function findAgentTarget(tx: Pick<TenantTransaction, 'em'>, home: RowScope, { agent, revision, personaSlug }: NamedTarget) {
+export async function findAgentTarget(
+  tx: Pick<TenantTransaction, 'em'>,
+  rowScope: RowScope,
+  { agent, revision, personaSlug }: NamedTarget,
+) {
   const { id, slug, scope } = agent;
   let named = query
     .selectFrom('agents as a')
@@ -37,8 +41,8 @@ export async function findAgentTarget(tx: Pick<TenantTransaction, 'em'>, home: R
       or([
         and([eb('a.scope', '=', 'platform'), eb('a.isActive', '=', true)]),
         and([
-          eb('a.organizationId', '=', home.organizationId),
-          or([eb('a.workspaceId', 'is', null), eb('a.workspaceId', '=', home.workspaceId)]),
+          eb('a.organizationId', '=', rowScope.organizationId),
+          or([eb('a.workspaceId', 'is', null), eb('a.workspaceId', '=', rowScope.workspaceId)]),
         ]),
       ]),
     )

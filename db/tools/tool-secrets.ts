@@ -2,9 +2,9 @@ import { now } from '../expressions.ts';
 import type { KeyRing } from '../key-ring.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
-import { secretBinding } from '../secrets/secret-binding.ts';
+import { secretBinding } from '../encrypted-columns.ts';
 import { change, row } from '../sql.ts';
-import { seal } from '../envelope.ts';
+import { encrypt } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Tool } from './tool.entity.ts';
 
@@ -48,7 +48,7 @@ export async function putToolSecret(
 
   const valueVersion = locked.valueVersion + 1;
   const place = { organizationId, workspaceId, toolId: tool.id, name, valueVersion };
-  const valueEnvelope = await seal(tx.em, keys, secretBinding(place), Buffer.from(put.value));
+  const valueEnvelope = await encrypt(tx.em, keys, secretBinding(place), Buffer.from(put.value));
   await change(
     tx.em,
     query

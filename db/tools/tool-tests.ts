@@ -14,22 +14,22 @@ export type TestState = NonNullable<Awaited<ReturnType<typeof lockToolTest>>>;
 export type TestedTool = NonNullable<TestState['tool']>;
 
 export interface NewTest {
-  readonly home: RowWorkspace;
+  readonly rowScope: RowWorkspace;
   readonly toolId: string;
   readonly args: Record<string, unknown>;
   readonly isDryRun: boolean;
 }
 
 /** Stores a test, which is retained for 24 hours. Returns its id. */
-export async function insertToolTestRow(tx: TenantTransaction, { home, toolId, args, isDryRun }: NewTest): Promise<string> {
+export async function insertToolTestRow(tx: TenantTransaction, { rowScope, toolId, args, isDryRun }: NewTest): Promise<string> {
   const id = newId();
   await change(
     tx.em,
     query.insertInto('tool_tests').values({
       id,
       toolId,
-      organizationId: home.organizationId,
-      workspaceId: home.workspaceId,
+      organizationId: rowScope.organizationId,
+      workspaceId: rowScope.workspaceId,
       arguments: args,
       dryRun: isDryRun,
       createdBy: creatorOf(tx.actor),

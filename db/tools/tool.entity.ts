@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs/runs.ts';
-import { toolConcurrencies, toolEffects } from '../../workflows/contracts/tools/toolkits.ts';
+import { toolConcurrencies, toolEffects } from '../../workflows/contracts/tools/toolkit-sync.ts';
 import {
   createdAtColumn,
   idColumn,
@@ -12,7 +12,7 @@ import {
   uuidColumn,
   versionColumn,
 } from '../columns.ts';
-import { scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../indexes.ts';
+import { rowScopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
 export { toolConcurrencies, toolEffects };
@@ -29,7 +29,7 @@ const schema = defineEntity({
   ],
   uniques: [{ name: 'tools_tenant_key', properties: ['id', 'organizationId'] }],
   checks: [
-    scopeCheck('tools'),
+    rowScopeCheck('tools'),
     { name: 'tools_timeout_bounds', expression: 'timeout_s >= 1 and timeout_s <= 86400' },
     { name: 'tools_response_bounds', expression: 'response_max_chars >= 100 and response_max_chars <= 200000' },
   ],

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type Selectable, sql } from 'kysely';
+import { type Selectable, sql, type Expression, type RawBuilder } from 'kysely';
 import { eventFanOut } from '../../workflows/contracts/triggers/events.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { anyOf } from '../expressions.ts';
@@ -13,7 +13,6 @@ import { change, queueStatement } from '../sql.ts';
 import type { Tables } from '../table-types.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EventSource } from './event.entity.ts';
-import { meetsGlob } from './kind-glob.ts';
 
 /** Something that has happened in a workspace. */
 export interface NewEvent {
@@ -232,4 +231,10 @@ export function eraseEventsByAge(em: SqlEntityManager, limit: number): Promise<n
     .where('x.createdAt', '<', sql<string>`now() - interval '90 days'`)
     .limit(limit);
   return change(em, query.deleteFrom('events').where(sql<boolean>`ctid = ${anyOf(old)}`));
+}
+
+/** Returns whether a kind matches a glob (`domain/triggers/kinds.ts` defines its form). `*` stands for one segment, `**` at the end for one or more. */
+export function meetsGlob(kind: Expression<string>, glob: Expression<string>): RawBuilder<boolean> {
+  const pattern = sql`'^' || replace(replace(replace(${glob}, '.', '\\.'), '**', '.+'), '*', '[^.]+') || '$'`;
+  return sql<boolean>`(${glob} = ${kind} or (strpos(${glob}, '*') > 0 and ${kind} ~ (${pattern})))`;
 }

@@ -65,7 +65,7 @@ export async function settle(
       .where('id', '=', occurrenceId),
   );
   if (outcome.status === 'missed' || outcome.status === 'failed') await emitOccurrence(tx, schedule, { occurrenceId, ...outcome, now });
-  if (outcome.status === 'failed') await noteEnd(tx, { occurrenceId, isFailed: true, now });
+  if (outcome.status === 'failed') await recordEnd(tx, { occurrenceId, isFailed: true, now });
 }
 
 /** Emits the event of an occurrence that was missed or has failed; ids only. */
@@ -149,7 +149,7 @@ const countedEnd = prepared(
 );
 
 /** Consecutive failures pause a schedule that is configured so; a success resets their count. Backfills count for neither. */
-export async function noteEnd(
+export async function recordEnd(
   tx: TenantTransaction,
   { occurrenceId, isFailed, now }: { readonly occurrenceId: string; readonly isFailed: boolean; readonly now: Date },
 ): Promise<void> {

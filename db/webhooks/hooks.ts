@@ -5,9 +5,9 @@ import type { KeyRing } from '../key-ring.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type FoundDataKey } from '../envelope.ts';
+import { decrypt, decryptWith, type FoundDataKey } from '../envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { endpointBinding } from './endpoint-binding.ts';
+import { endpointBinding } from '../encrypted-columns.ts';
 import type { Coalescing, HookMethod, ResponseMode, Verification } from './webhook-endpoint.entity.ts';
 
 /** The templates of an endpoint for the runs that it starts. */
@@ -64,7 +64,7 @@ export function findHook(
 /** Returns the secrets that verify a request to a hook now, newest first. */
 export function liveSecretsOf(hook: FoundHook, keys: Pick<KeyRing, 'keks'>): string[] {
   if (hook.secretsEnc === null || hook.dataKey === null) return [];
-  const opened = openWith(hook.dataKey, keys, endpointBinding(hook.organizationId, hook.id), Buffer.from(hook.secretsEnc, 'hex'));
+  const opened = decryptWith(hook.dataKey, keys, endpointBinding(hook.organizationId, hook.id), Buffer.from(hook.secretsEnc, 'hex'));
   return secretsIn(opened).slice(0, hook.hasOverlap ? 2 : 1);
 }
 
@@ -84,7 +84,7 @@ export async function readEndpointSecrets(
 ): Promise<string[]> {
   const found = await row(tx.em, storedSecrets({ id: endpoint.id, organizationId: endpoint.organizationId }));
   if (!found?.secretsEnc) return [];
-  const secrets = secretsIn(await open(tx.em, keys, endpointBinding(endpoint.organizationId, endpoint.id), found.secretsEnc));
+  const secrets = secretsIn(await decrypt(tx.em, keys, endpointBinding(endpoint.organizationId, endpoint.id), found.secretsEnc));
   return secrets.slice(0, found.hasOverlap ? 2 : 1);
 }
 

@@ -25,7 +25,7 @@ export interface AgentFields {
 
 /** A new agent, and its row scope. */
 export interface NewAgent {
-  readonly home: RowScope;
+  readonly rowScope: RowScope;
   readonly fields: AgentFields;
   readonly createdByUserId: string | null;
 }
@@ -74,11 +74,11 @@ export async function createWholeAgent(
   const made = newAgent(tx, agent);
   refuseUnclear(personas);
   const problems: RevisionProblem[] = [];
-  const revision = draft === null ? null : await validateRevision(tx, { home: made, draft }, checks);
+  const revision = draft === null ? null : await validateRevision(tx, { rowScope: made, draft }, checks);
   problems.push(...under(at, revision?.problems ?? []));
   const stored: NewPersona[] = [];
   for (const [index, { draft: persona, isDefault, isActive }] of personas.entries()) {
-    const checked = await validatePersona(tx, { home: made, draft: persona }, checks);
+    const checked = await validatePersona(tx, { rowScope: made, draft: persona }, checks);
     problems.push(...under(`${personasAt}/${index}`, checked.problems));
     stored.push({ document: checked.document, isDefault, isActive });
   }
@@ -104,12 +104,12 @@ function refuseUnclear(personas: readonly PersonaToStore[]): void {
 }
 
 /** An agent that is not stored yet: it is persisted once everything about it has been checked. */
-function newAgent(tx: TenantTransaction, { home, fields, createdByUserId }: NewAgent): Agent {
+function newAgent(tx: TenantTransaction, { rowScope, fields, createdByUserId }: NewAgent): Agent {
   return tx.em.create(
     Agent,
     {
       id: newId(),
-      ...home,
+      ...rowScope,
       slug: fields.slug,
       name: fields.name,
       description: fields.description ?? null,

@@ -68,7 +68,7 @@ export async function deletePersona(tx: TenantTransaction, persona: Persona, at:
 
 /** Returns the document of a valid draft. Throws 422 with all problems. */
 async function checked(tx: TenantTransaction, agent: Agent, draft: PersonaDraft, checks: RevisionChecks): Promise<PersonaDocument> {
-  const { document, problems } = await validatePersona(tx, { home: agent, draft }, checks);
+  const { document, problems } = await validatePersona(tx, { rowScope: agent, draft }, checks);
   refuseInvalid(problems, '');
   return document;
 }

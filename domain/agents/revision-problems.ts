@@ -10,28 +10,28 @@ export interface RevisionProblem {
   readonly params?: Record<string, unknown>;
 }
 
-type Told = Pick<RevisionProblem, 'rule' | 'message' | 'params'>;
+type Statement = Pick<RevisionProblem, 'rule' | 'message' | 'params'>;
 
 /** The revision can't be stored. */
-export function atCreate(pointer: string, { rule, message, params }: Told): RevisionProblem {
+export function atCreate(pointer: string, { rule, message, params }: Statement): RevisionProblem {
   return { severity: 'error', stage: 'create', pointer, rule, message, ...(params ? { params } : {}) };
 }
 
 /** The revision can be stored but not activated. */
-export function atActivation(pointer: string, { rule, message, params }: Told): RevisionProblem {
+export function atActivation(pointer: string, { rule, message, params }: Statement): RevisionProblem {
   return { severity: 'error', stage: 'activate', pointer, rule, message, ...(params ? { params } : {}) };
 }
 
 /** A run would do without it, or fail. */
-export function atRun(pointer: string, { rule, message, params }: Told): RevisionProblem {
+export function atRun(pointer: string, { rule, message, params }: Statement): RevisionProblem {
   return { severity: 'warning', stage: 'run', pointer, rule, message, ...(params ? { params } : {}) };
 }
 
-const maxTold = 50;
+const maxReported = 50;
 
 /** Throws 422 with all problems of stage create, their pointers under `prefix`, if there are any. */
 export function refuseInvalid(problems: readonly RevisionProblem[], prefix: string): void {
-  const errors = problems.filter((problem) => problem.stage === 'create' && problem.severity === 'error').slice(0, maxTold);
+  const errors = problems.filter((problem) => problem.stage === 'create' && problem.severity === 'error').slice(0, maxReported);
   if (errors.length === 0) return;
   throw fail('validation_failed', {
     detail: 'The revision is not valid.',
@@ -48,7 +48,7 @@ export function refuseInvalid(problems: readonly RevisionProblem[], prefix: stri
 
 /** Throws 409 `revision_not_activatable` with the problems of stages create and activate, if there are any. */
 export function refuseNotActivatable(problems: readonly RevisionProblem[]): void {
-  const errors = problems.filter((problem) => problem.severity === 'error' && problem.stage !== 'run').slice(0, maxTold);
+  const errors = problems.filter((problem) => problem.severity === 'error' && problem.stage !== 'run').slice(0, maxReported);
   if (errors.length === 0) return;
   throw fail('state_conflict', {
     reason: 'revision_not_activatable',

@@ -32,7 +32,7 @@ export async function addRevision(
   { draft, note, baseRevisionId }: AskedRevision,
   checks: RevisionChecks,
 ): Promise<string> {
-  const { document, problems } = await validateRevision(tx, { home: agent, draft }, checks);
+  const { document, problems } = await validateRevision(tx, { rowScope: agent, draft }, checks);
   refuseInvalid(problems, '/document');
   const { id } = await insertRevision(tx, { agent, document, note, baseRevisionId });
   return id;
@@ -45,7 +45,7 @@ export async function addFirstRevision(
   first: { readonly draft: RevisionDraft; readonly activate: boolean },
   checks: RevisionChecks,
 ): Promise<void> {
-  const { document, problems } = await validateRevision(tx, { home: agent, draft: first.draft }, checks);
+  const { document, problems } = await validateRevision(tx, { rowScope: agent, draft: first.draft }, checks);
   refuseInvalid(problems, '/revision');
   if (first.activate) refuseNotActivatable(problems);
   const { id } = await insertRevision(tx, { agent, document, note: null, baseRevisionId: null });
@@ -56,7 +56,7 @@ export async function addFirstRevision(
 export async function activateRevision(ctx: Scoped, agent: Agent, revisionId: string, checks: RevisionChecks): Promise<string> {
   await lockActivations(ctx, agent.organizationId);
   const revision = await readRevision(ctx, agent.id, revisionId);
-  const { problems } = await validateRevision(ctx, { home: agent, draft: revision.document }, checks);
+  const { problems } = await validateRevision(ctx, { rowScope: agent, draft: revision.document }, checks);
   refuseNotActivatable(problems);
   await setActiveRevision(ctx, agent.id, revision.id);
   return revision.id;

@@ -11,10 +11,10 @@ const optionsPointer = '/model_settings/provider_options';
 /** Checks a complete persona: returns the document as it would be stored, and all problems. Pointers lie within the persona. */
 export async function validatePersona(
   tx: Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>,
-  { home, draft }: { readonly home: RevisionScope; readonly draft: PersonaDraft },
+  { rowScope, draft }: { readonly rowScope: RevisionScope; readonly draft: PersonaDraft },
   checks: RevisionChecks,
 ): Promise<{ document: PersonaDocument; problems: RevisionProblem[] }> {
-  const targets = await readTargets(tx, home, { knowledge: draft.knowledge });
+  const targets = await readTargets(tx, rowScope, { knowledge: draft.knowledge });
   const knowledge = bindKnowledge(draft.knowledge ?? [], targets);
   const document = completePersona(draft, knowledge.bindings);
   const problems = [

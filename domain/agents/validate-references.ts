@@ -108,7 +108,7 @@ export function bindKnowledge(
 export function bindSubAgents(
   drafts: NonNullable<RevisionDraft['sub_agents']>,
   targets: RevisionTargets,
-  home: RevisionScope,
+  rowScope: RevisionScope,
 ): { bindings: SubAgentBinding[]; problems: RevisionProblem[] } {
   const problems: RevisionProblem[] = [];
   const bindings: SubAgentBinding[] = [];
@@ -116,7 +116,7 @@ export function bindSubAgents(
     const pointer = `/sub_agents/${index}`;
     const target = nearest(targets.agents, draft);
     if (!target) problems.push(unresolved(pointer, 'sub_agent', draft));
-    else if (target.id === home.id) problems.push(atCreate(pointer, { rule: 'cycle', message: 'An agent cannot call itself.' }));
+    else if (target.id === rowScope.id) problems.push(atCreate(pointer, { rule: 'cycle', message: 'An agent cannot call itself.' }));
     else if (bindings.some((other) => other.slug === target.slug))
       problems.push(taken(pointer, 'An agent with this name is already bound.', target.slug));
     else {

@@ -1,6 +1,6 @@
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { askSlug } from '../../db/agents/effective/ask-schema.ts';
-import { followDelegations, limitDelegations } from '../../db/agents/effective/agent-graph.ts';
+import { followDelegations, maxDelegations } from '../../db/agents/effective/agent-graph.ts';
 import {
   completeDocument,
   type RevisionDocument,
@@ -51,15 +51,15 @@ export interface ModelFacts {
  */
 export async function validateRevision(
   tx: Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>,
-  subject: { readonly home: RevisionScope; readonly draft: RevisionDraft },
+  subject: { readonly rowScope: RevisionScope; readonly draft: RevisionDraft },
   checks: RevisionChecks,
 ): Promise<{ document: RevisionDocument; problems: RevisionProblem[] }> {
-  const { home, draft } = subject;
-  const targets = await readTargets(tx, home, draft);
+  const { rowScope, draft } = subject;
+  const targets = await readTargets(tx, rowScope, draft);
   const tools = await bindTools(draft.tools ?? [], targets, checks);
   const toolkits = bindToolkits(draft.toolkits ?? [], targets);
-  const skills = bindSkills(draft.skills ?? [], targets, home.id);
-  const agents = bindSubAgents(draft.sub_agents ?? [], targets, home);
+  const skills = bindSkills(draft.skills ?? [], targets, rowScope.id);
+  const agents = bindSubAgents(draft.sub_agents ?? [], targets, rowScope);
   const knowledge = bindKnowledge(draft.knowledge ?? [], targets);
   const document = completeDocument(draft, {
     tools: tools.bindings,
@@ -76,7 +76,7 @@ export async function validateRevision(
     ...agents.problems,
     ...knowledge.problems,
     ...nameProblems(tools.bindings, agents.bindings),
-    ...(await delegationProblems(tx, home, agents.bindings)),
+    ...(await delegationProblems(tx, rowScope, agents.bindings)),
     ...(await documentProblems(document, checks)),
   ];
   return { document, problems };
@@ -99,21 +99,21 @@ function nameProblems(tools: readonly ToolBinding[], agents: readonly SubAgentBi
 
 async function delegationProblems(
   tx: Pick<TenantTransaction, 'em'>,
-  home: RevisionScope,
+  rowScope: RevisionScope,
   agents: readonly SubAgentBinding[],
 ): Promise<RevisionProblem[]> {
   const { isCyclic, depth } = await followDelegations(
     tx,
-    home.id ?? null,
+    rowScope.id ?? null,
     agents.map(({ id }) => id),
   );
   if (isCyclic) return [atActivation('/sub_agents', { rule: 'cycle', message: 'The bound agents lead back to this agent.' })];
-  if (depth <= limitDelegations) return [];
+  if (depth <= maxDelegations) return [];
   return [
     atActivation('/sub_agents', {
       rule: 'depth',
-      message: `Agents can call other agents at most ${limitDelegations} levels deep.`,
-      params: { limit: limitDelegations },
+      message: `Agents can call other agents at most ${maxDelegations} levels deep.`,
+      params: { limit: maxDelegations },
     }),
   ];
 }

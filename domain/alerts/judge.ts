@@ -62,7 +62,7 @@ function breaches(operator: AlertOperator, value: string, threshold: string): bo
 }
 
 /** Returns the labels of a group's alert, and the alert's workspace: the group's, if a rule of the organization groups by workspace. */
-export function placeOf(
+export function alertScopeOf(
   rule: Pick<TickRule, 'workspaceId' | 'agentId'>,
   fingerprint: string,
 ): { labels: AlertLabels; workspaceId: string | null } {

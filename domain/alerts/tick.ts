@@ -11,7 +11,7 @@ import {
   type TickState,
 } from '../../db/alerts/tick.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { groupsOf, placeOf, readingOf, sampleOf, type Group } from './judge.ts';
+import { groupsOf, alertScopeOf, readingOf, sampleOf, type Group } from './judge.ts';
 import { newGroup, reduce, type Emission, type GroupState } from './reducer.ts';
 
 /** The rules of an organization and their measurements at a tick. */
@@ -66,20 +66,20 @@ export function partsOf({ at, rules, measured }: TickReadings): TickReadings[] {
  */
 export async function judgeTick(tx: TenantTransaction, { at, rules, measured }: TickReadings, currency: string): Promise<number> {
   const judged = judge({ at, rules, measured });
-  const isSilent = ({ emits, isGone }: JudgedGroup) => emits.length === 0 && !isGone;
+  const isSilent = ({ emits, isObsolete }: JudgedGroup) => emits.length === 0 && !isObsolete;
   const claimed = await claimRules(tx, { rules, states: judged.filter(isSilent).map(({ next }) => next), at });
   const own = judged.filter(({ rule }) => claimed.has(rule.id));
 
-  const told: NextState[] = [];
+  const emitted: NextState[] = [];
   for (const group of own) {
     let { alertId } = group.next;
     for (const emission of group.emits) alertId = await emit({ tx, at, currency }, group, { emission, alertId });
-    if (group.emits.length > 0 && !group.isGone) told.push({ ...group.next, alertId });
+    if (group.emits.length > 0 && !group.isObsolete) emitted.push({ ...group.next, alertId });
   }
-  await writeStates(tx, told, at);
+  await writeStates(tx, emitted, at);
   await dropStates(
     tx,
-    own.filter(({ isGone }) => isGone).map(({ next }) => next),
+    own.filter(({ isObsolete }) => isObsolete).map(({ next }) => next),
   );
   const seen = own.flatMap(({ next, emits, value }) => (next.alertId !== null && emits.length === 0 ? [{ id: next.alertId, value }] : []));
   await touchAlerts(tx, seen, at);
@@ -93,7 +93,7 @@ interface JudgedGroup extends Group {
   readonly next: NextState;
   readonly emits: readonly Emission[];
   /** The group's state can be dropped. */
-  readonly isGone: boolean;
+  readonly isObsolete: boolean;
 }
 
 function judge({ at, rules, measured }: TickReadings): JudgedGroup[] {
@@ -111,14 +111,14 @@ function judgeGroup(rule: TickRule, group: Group, { before, at }: { readonly bef
     times: rule,
     isMuted: before?.isMuted ?? false,
   });
-  const { workspaceId } = placeOf(rule, group.fingerprint);
+  const { workspaceId } = alertScopeOf(rule, group.fingerprint);
   const { id: ruleId, organizationId } = rule;
   return {
     ...group,
     rule,
     next: { ruleId, fingerprint: group.fingerprint, organizationId, workspaceId, ...next, alertId: before?.alertId ?? null },
     emits,
-    isGone: !group.isMeasured && next.state === 'ok' && next.noneSince === null,
+    isObsolete: !group.isMeasured && next.state === 'ok' && next.noneSince === null,
   };
 }
 
@@ -144,7 +144,7 @@ async function emit(
     return emitAlert(
       tx,
       rule,
-      { event, status: emission.status, fingerprint, windowKey: at.toISOString(), ...placeOf(rule, fingerprint), ...reading },
+      { event, status: emission.status, fingerprint, windowKey: at.toISOString(), ...alertScopeOf(rule, fingerprint), ...reading },
       at,
     );
   if (alertId !== null) await emitAlert(tx, rule, { event, alertId, ...reading }, at);

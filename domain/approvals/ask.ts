@@ -2,7 +2,7 @@ import { readConsent } from '../../db/mcp/consent-of-call.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
 import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';
-import type { StepFault } from '../../db/runs/run-types.ts';
+import type { StepError } from '../../db/runs/run-types.ts';
 import { endCall, resultBatch } from '../runs/calls/tool-calls.ts';
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -16,7 +16,7 @@ import { questionOfCall } from './question-of-call.ts';
 export interface Asked {
   /** The open calls of a step, locked, in the model's order. */
   readonly calls: readonly CallState[];
-  readonly refusalOf: (call: CallState) => StepFault | null;
+  readonly refusalOf: (call: CallState) => StepError | null;
   /** In an evaluation no person answers: every question is rejected as it is asked. */
   readonly inEvaluation: boolean;
 }
@@ -37,14 +37,14 @@ export async function askAbout(tx: TenantTransaction, run: RunState, asked: Aske
     else if (!sort.isHeldBack(call)) {
       const consent = call.gate === 'auth' ? await readConsent(tx, call) : null;
       if (consent === 'granted') batches.push(...(await readyCall(tx, call)));
-      else if (call.gate === 'auth' && consent === null) batches.push(...(await refuse(tx, call, consentGone)));
+      else if (call.gate === 'auth' && consent === null) batches.push(...(await refuse(tx, call, consentLost)));
       else questions.push(questionOfCall(run, call, consent));
     }
   }
   return [...batches, ...(await put(tx, run, { ...asked, calls: recorded, questions }))];
 }
 
-const consentGone = {
+const consentLost = {
   code: 'auth_required',
   message: 'the consent that the server asks for can not be had any more',
   retryable: false,
@@ -95,7 +95,7 @@ async function put(
   return batches;
 }
 
-async function refuse(tx: TenantTransaction, call: CallState, fault: StepFault): Promise<FrameBatch[]> {
+async function refuse(tx: TenantTransaction, call: CallState, fault: StepError): Promise<FrameBatch[]> {
   const frame = await endCall(tx, call, null, { state: 'failed', result: resultWithoutOutput('failed', fault), rest: null });
   return frame === null ? [] : [resultBatch(call, call.attempt + 1, frame)];
 }

@@ -3,7 +3,7 @@ import type { CallApprovalState } from '../../workflows/contracts/runs/agent-run
 import { lockOpenCalls, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readConsent } from '../../db/mcp/consent-of-call.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';
-import type { StepFault } from '../../db/runs/run-types.ts';
+import type { StepError } from '../../db/runs/run-types.ts';
 import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -20,7 +20,7 @@ export type MovedGates = CallApprovalState & { readonly cancels?: string };
 export interface GateMove {
   readonly step: number;
   /** Why a call would be refused anyway, so that no question is asked about it. */
-  readonly refusalOf: (call: CallState) => StepFault | null;
+  readonly refusalOf: (call: CallState) => StepError | null;
 }
 
 /**

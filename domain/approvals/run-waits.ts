@@ -48,18 +48,18 @@ interface BudgetCheck {
 }
 
 /** An admin may allow the step's calls, or end the run; the wait also ends once the budget has room again. */
-async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: BudgetCheck): Promise<CallApprovalState> {
+async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, check: BudgetCheck): Promise<CallApprovalState> {
   const { run } = locked;
   const lead: FrameBatch[] = [];
   await expireQuestions(tx, run, lead);
-  const last = await lastQuestion(tx, run, look.step);
+  const last = await lastQuestion(tx, run, check.step);
   const isOpen = last?.status === 'pending';
-  if (!isOpen && !(look.opens && (last === null || last.status === 'cancelled'))) {
+  if (!isOpen && !(check.opens && (last === null || last.status === 'cancelled'))) {
     await settleStatus(tx, locked, { lead });
     return { ...nothingOpen, ...endOf(last) };
   }
 
-  const { question, periodEndsAt } = isOpen ? await lookAgain(tx, run, { last, look, lead }) : await ask(tx, run, { look, lead });
+  const { question, periodEndsAt } = isOpen ? await checkAgain(tx, run, { last, check, lead }) : await ask(tx, run, { check, lead });
   await settleStatus(tx, locked, { lead });
   if (question === null) return nothingOpen;
   const expires = new Date(question.expiresAt).getTime();
@@ -75,9 +75,9 @@ interface OpenQuestion {
 async function ask(
   tx: TenantTransaction,
   run: RunState,
-  { look, lead }: { readonly look: BudgetCheck; readonly lead: FrameBatch[] },
+  { check, lead }: { readonly check: BudgetCheck; readonly lead: FrameBatch[] },
 ): Promise<OpenQuestion> {
-  const { prompt, args, periodEndsAt } = await budgetQuestion(tx, run, look.step, look.wait);
+  const { prompt, args, periodEndsAt } = await budgetQuestion(tx, run, check.step, check.wait);
   const [question = null] = await insertQuestions(tx, run, [
     { call: null, reason: 'budget', prompt, args, responseSchema: null, decisions: ['approve', 'reject'], critical: false, floor: 'admin' },
   ]);
@@ -86,12 +86,12 @@ async function ask(
 }
 
 /** The budget may have been changed, or a new period may have begun. */
-async function lookAgain(
+async function checkAgain(
   tx: TenantTransaction,
   run: RunState,
-  { last, look, lead }: { readonly last: ApprovalRow; readonly look: BudgetCheck; readonly lead: FrameBatch[] },
+  { last, check, lead }: { readonly last: ApprovalRow; readonly check: BudgetCheck; readonly lead: FrameBatch[] },
 ): Promise<OpenQuestion> {
-  const { isFree, periodEndsAt } = await isBudgetFree(tx, run, look.wait);
+  const { isFree, periodEndsAt } = await isBudgetFree(tx, run, check.wait);
   if (!isFree) return { question: last, periodEndsAt };
   const withdrawn = await withdrawQuestion(tx, { id: last.id });
   if (withdrawn) lead.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]));

@@ -4,6 +4,9 @@ import { insertAttachmentRow, storeVerdict, type NewAttachment } from '../../db/
 import { addOutbox } from '../../db/outbox.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
+import { deleteExpired, dropDeadLinks, expireUnlinked } from '../../db/attachments/attachment-sweep.ts';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
 
 /** Writes the row of stored bytes. Nothing links them yet: unless something does within a day, they are deleted. */
 export async function insertAttachment(tx: TenantTransaction, file: NewAttachment): Promise<AttachmentRow> {
@@ -47,4 +50,18 @@ async function startScan(tx: TenantTransaction, { id, organizationId, workspaceI
     },
     { dedupeKey: workflowIds.scan(id) },
   );
+}
+
+/** The steps that release attachments, `limit` rows at a time, in this order: once dead links are dropped, an attachment without links has one more day. */
+export const releases = [
+  { what: 'attachment links', releaseSome: (db: Databases, limit: number) => sweep(db, (em) => dropDeadLinks(em, limit)) },
+  { what: 'attachments let go', releaseSome: (db: Databases, limit: number) => sweep(db, (em) => expireUnlinked(em, limit)) },
+] as const;
+
+/**
+ * Deletes up to `limit` unlinked attachments past their expiry. Rows first: returns the keys of their bytes, which then belong to no row, and are strays if
+ * their removal is interrupted.
+ */
+export function deleteReleased(db: Databases, limit: number): Promise<string[]> {
+  return sweep(db, (em) => deleteExpired(em, limit));
 }

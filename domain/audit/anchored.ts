@@ -31,12 +31,12 @@ export async function takeHeads(em: SqlEntityManager): Promise<ChainHead[]> {
 export async function checkAnchored(db: Databases, keys: AuditKeys, anchored: AsyncIterable<AnchoredSeal>): Promise<AuditFault[]> {
   const differing = new Map<string, Difference>();
   let batch: AnchoredSeal[] = [];
-  const look = async () => {
+  const compare = async () => {
     for (const seal of await sweep(db, (em) => unlike(em, batch))) note(differing, seal);
     batch = [];
   };
-  for await (const seal of anchored) if (batch.push(seal) === linesAtOnce) await look();
-  await look();
+  for await (const seal of anchored) if (batch.push(seal) === linesAtOnce) await compare();
+  await compare();
   if (differing.size === 0) return [];
 
   return sweep(db, async (em) => {

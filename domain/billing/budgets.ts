@@ -18,8 +18,10 @@ import { lockLedger } from '../../db/billing/ledger/ledger-lock.ts';
 import { rollWindows } from '../../db/billing/budgets/windows.ts';
 import { newId } from '../../db/ids.ts';
 import { removeOne, seeForChange, type Changing, type Scoped } from '../../db/scope.ts';
-import { budgetHome, type BudgetHome } from '../../db/billing/budgets/budget-home.ts';
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { findBudgetScope, type BudgetScope } from '../../db/billing/budgets/budget-scope.ts';
+import { fail, invalid, type Failure } from '../../workflows/contracts/failure.ts';
+import { readBudgetStanding, type BudgetStanding } from '../../db/billing/budgets/budget-standing.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /** The fields of a budget beside its key. Amounts are decimals. */
 export interface BudgetFields {
@@ -48,11 +50,11 @@ export interface WrittenBudget {
  */
 export async function putBudget(ctx: Changing, key: BudgetKey, asked: BudgetFields & { readonly base: string }): Promise<WrittenBudget> {
   const { base, ...fields } = asked;
-  const home = await budgetHome(ctx, key.workspaceId);
+  const scope = await findBudgetScope(ctx, key.workspaceId);
   // The first of all locks, so that calls being settled are in both the ledger and the windows, or in neither.
   await lockLedger(ctx.em, key.workspaceId);
   const id = await findBudgetId(ctx, key);
-  const written = id === null ? await makeBudget(ctx, home, { key, fields, base }) : await changeBudget(ctx, home, { id, fields, base });
+  const written = id === null ? await makeBudget(ctx, scope, { key, fields, base }) : await changeBudget(ctx, scope, { id, fields, base });
   if (written.isChanged) await wakeBudgetWaiters(ctx, key.workspaceId);
   return written;
 }
@@ -64,13 +66,13 @@ interface Put {
 
 type Written = WrittenBudget & { readonly isChanged: boolean };
 
-async function makeBudget(ctx: Changing, home: BudgetHome, { key, fields, base }: Put & { readonly key: BudgetKey }): Promise<Written> {
+async function makeBudget(ctx: Changing, scope: BudgetScope, { key, fields, base }: Put & { readonly key: BudgetKey }): Promise<Written> {
   // A budget that does not exist matches no tag.
   if (ctx.ifMatch !== null) throw fail('not_found');
-  home.assertActive();
+  scope.assertActive();
   await requireRate(ctx, base, fields.currency);
-  const periodStart = fields.periodStart ?? defaultAnchor(home, key.period);
-  const place = { organizationId: home.organizationId, workspaceId: key.workspaceId };
+  const periodStart = fields.periodStart ?? defaultAnchor(scope, key.period);
+  const place = { organizationId: scope.organizationId, workspaceId: key.workspaceId };
   const budget = ctx.em.create(Budget, { id: newId(), ...place, period: key.period, ...fields, periodStart, alertRuleId: null });
   await ctx.em.persist(budget).flush();
 
@@ -79,9 +81,9 @@ async function makeBudget(ctx: Changing, home: BudgetHome, { key, fields, base }
   return { budget, before: null, isChanged: true };
 }
 
-async function changeBudget(ctx: Changing, home: BudgetHome, { id, fields, base }: Put & { readonly id: string }): Promise<Written> {
+async function changeBudget(ctx: Changing, scope: BudgetScope, { id, fields, base }: Put & { readonly id: string }): Promise<Written> {
   // Rolls the windows first, so that the change applies to the current window.
-  await rollWindows(ctx.em, home.workspaceId, base);
+  await rollWindows(ctx.em, scope.workspaceId, base);
   const budget = await seeForChange(ctx, Budget, id);
   const before = fieldsOf(budget);
   const after = { ...fields, periodStart: fields.periodStart ?? budget.periodStart };
@@ -111,7 +113,7 @@ async function judgeAnew(ctx: Changing, budget: Budget): Promise<void> {
  * @throws 404, 403.
  */
 export async function deleteBudget(ctx: Changing, key: BudgetKey): Promise<Budget> {
-  await budgetHome(ctx, key.workspaceId);
+  await findBudgetScope(ctx, key.workspaceId);
   await lockLedger(ctx.em, key.workspaceId);
   const id = await findBudgetId(ctx, key);
   if (id === null) throw fail('not_found');
@@ -137,7 +139,7 @@ async function requireRate(ctx: Changing, base: string, quote: string): Promise<
   return rate;
 }
 
-function defaultAnchor({ today }: BudgetHome, period: BudgetKey['period']): string {
+function defaultAnchor({ today }: BudgetScope, period: BudgetKey['period']): string {
   return period === 'day' ? today : `${today.slice(0, 8)}01`;
 }
 
@@ -173,4 +175,19 @@ export async function seeBudgetStatus(ctx: Scoped, key: BudgetKey): Promise<Budg
 function refuseMissing({ period }: BudgetKey): never {
   const other = period === 'month' ? 'day' : 'month';
   throw fail('not_found', { detail: `There is no budget for the ${period}; read the one for the ${other} with period=${other}.` });
+}
+
+/** Checks that work which will spend in a workspace may begin: one query. Throws the failure that `spendingRefusal` returns. */
+export async function checkBudgets(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<void> {
+  const refusal = spendingRefusal(await readBudgetStanding(tx, workspaceId));
+  if (refusal) throw refusal;
+}
+
+/**
+ * Returns 402 `budget_exceeded` when an enforced budget is spent, 429 `rate_limited` (`budget_reserved`) when only holds of calls in flight fill it, else null.
+ */
+export function spendingRefusal({ full_at: fullAt, is_held: isHeld }: BudgetStanding): Failure | null {
+  if (fullAt !== null) return fail('budget_exceeded', { context: { period: fullAt }, detail: `The budget of the ${fullAt} is spent.` });
+  if (!isHeld) return null;
+  return fail('rate_limited', { reason: 'budget_reserved', detail: 'Calls in flight hold the rest of the budget.', retryAfterS: 5 });
 }

@@ -41,7 +41,7 @@ export interface MeteringRules {
 }
 
 /** How long a call waits for calls in flight to release budget. */
-const busyLimitMs = 10_000;
+const maxBusyMs = 10_000;
 const maxRolls = 5;
 
 /**
@@ -70,7 +70,7 @@ export async function openMeteredCall(rules: MeteringRules, call: PlannedCall): 
 }
 
 async function hold({ transact, signal }: MeteringRules, wanted: Reservation): Promise<Date> {
-  const end = performance.now() + busyLimitMs;
+  const end = performance.now() + maxBusyMs;
   for (let rolls = 0; ;) {
     const found = await transact((tx) => reserve(tx, wanted));
     if (found.outcome === 'ok') return found.at;

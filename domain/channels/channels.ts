@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { channelBinding } from '../../db/channels/channel-binding.ts';
+import { channelBinding } from '../../db/encrypted-columns.ts';
 import { Channel } from '../../db/channels/channel.entity.ts';
 import { countChannels } from '../../db/channels/channels.ts';
 import { channelSecretsIn, type ChannelSecrets } from '../../db/channels/open-channel.ts';
@@ -7,7 +7,7 @@ import { failOpenParts } from '../../db/channels/outbound.ts';
 import { syncChannel } from '../../db/channels/sync.ts';
 import type { KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { open, seal } from '../../db/envelope.ts';
+import { decrypt, encrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { runsInWorkspace } from '../../db/agents/agents.ts';
 import type { EgressPolicy } from '../../ports/egress/url.ts';
@@ -137,7 +137,7 @@ async function secretsOf(
   { keys }: ChannelDeps,
   { id, organizationId, secretsEnc }: Channel,
 ): Promise<ChannelSecrets> {
-  return secretsEnc === null ? {} : channelSecretsIn(await open(tx.em, keys, channelBinding(organizationId, id), secretsEnc));
+  return secretsEnc === null ? {} : channelSecretsIn(await decrypt(tx.em, keys, channelBinding(organizationId, id), secretsEnc));
 }
 
 function sealSecrets(
@@ -146,5 +146,5 @@ function sealSecrets(
   { id, organizationId }: { readonly id: string; readonly organizationId: string },
   secrets: ChannelSecrets,
 ): Promise<Buffer> {
-  return seal(tx.em, keys, channelBinding(organizationId, id), Buffer.from(JSON.stringify(secrets)));
+  return encrypt(tx.em, keys, channelBinding(organizationId, id), Buffer.from(JSON.stringify(secrets)));
 }

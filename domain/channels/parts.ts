@@ -13,6 +13,8 @@ import { emitEvent } from '../../db/triggers/events.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelService, SendOutcome } from '../../ports/channels/service.ts';
 import type { ChannelPartInput } from '../../workflows/contracts/triggers/channels.ts';
+import type { DraftRow } from '../../db/channels/draft-queries.ts';
+import { claimDraft, storeDraft } from '../../db/channels/drafts.ts';
 
 /** A part that is due, its try counted; or how long it still waits; or that there is nothing to do. */
 export type PartClaim =
@@ -115,5 +117,16 @@ export async function settlePart(
 export async function releasePart(tx: TenantTransaction, part: PartRow, isUncertain: boolean): Promise<void> {
   const { isPlain, externalId, failures } = part;
   const state = isUncertain ? ('sending' as const) : ('pending' as const);
-  await storePart(tx, part, { state, isPlain, externalId, failures, lastError: 'the process stood still', delayMs: 0 });
+  await storePart(tx, part, { state, isPlain, externalId, failures, lastError: 'the process was frozen', delayMs: 0 });
+}
+
+/** Claims the draft of an answer before it is sent. Null: the run has ended, or another attempt has not reported the outcome of its draft. */
+export function openDraft(tx: TenantTransaction, message: AnsweredMessage): Promise<DraftRow | null> {
+  return claimDraft(tx, message);
+}
+
+/** Stores the outcome of a draft. A draft that may have been sent stays open: the sender of the answer finds out. */
+export async function settleDraft(tx: TenantTransaction, draft: DraftRow, outcome: SendOutcome): Promise<void> {
+  if (outcome.result === 'sent') return storeDraft(tx, draft, { state: 'sent', externalId: outcome.externalId });
+  return storeDraft(tx, draft, { state: outcome.result === 'uncertain' ? 'sending' : 'none', externalId: null });
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { insertAwaited } from '../../db/attachments/awaited.ts';
 import { insertAttachment } from '../attachments/attachments.ts';
 import type { AttachmentRef } from '../../db/attachments/run-attachments.ts';
-import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
+import { channelMessageBinding } from '../../db/encrypted-columns.ts';
 import type { StoredChannelFile } from '../../db/channels/channel-message.entity.ts';
 import { botsInARow, findRunInLine, findThread, insertMessage, settleMessage, storeFiles, storeToken } from '../../db/channels/messages.ts';
 import type { FoundChannel } from '../../db/channels/open-channel.ts';
@@ -16,7 +16,7 @@ import { lockRun } from '../../db/runs/run-state.ts';
 import type { RunInput } from '../../db/runs/read/run-view.ts';
 import { lockNamedSession } from '../../db/runs/start/conversation-locks.ts';
 import { startRuns, type StartedRun } from '../runs/start/start-run.ts';
-import { seal } from '../../db/envelope.ts';
+import { encrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { InboundMessage } from '../../ports/channels/inbound.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
@@ -152,7 +152,7 @@ async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, cha
   const isSteered = outcome.admission === 'steered';
   await settleMessage(tx, id, { status: 'received', runId: outcome.run.id, reason: null });
   if (!isSteered && message.token !== null)
-    await storeToken(tx, id, await seal(tx.em, deps.keys, channelMessageBinding(organizationId, id), Buffer.from(message.token)));
+    await storeToken(tx, id, await encrypt(tx.em, deps.keys, channelMessageBinding(organizationId, id), Buffer.from(message.token)));
   if (isSteered) await wakeRun(tx, outcome.run.id);
   else await wakeReply(tx, { messageId: id, runId: outcome.run.id, organizationId, workspaceId });
   return { kind: isSteered ? 'joined' : 'started' };

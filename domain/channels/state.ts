@@ -7,12 +7,12 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelIdentity } from '../../workflows/contracts/triggers/channels.ts';
 
 /** Records the result of a channel's test; `fault` null: success. */
-export async function noteTest(tx: TenantTransaction, channelId: string, fault: string | null): Promise<void> {
+export async function recordTest(tx: TenantTransaction, channelId: string, fault: string | null): Promise<void> {
   await storeChannelState(tx, channelId, { state: fault === null ? 'ok' : 'error', lastError: fault });
 }
 
 /** Records that a service has accepted a version of a channel, and the channel's identity there. Returns false when the row has a newer version. */
-export function noteSynced(
+export function recordSynced(
   tx: TenantTransaction,
   synced: { readonly id: string; readonly version: number; readonly identity: ChannelIdentity | null },
 ): Promise<boolean> {
@@ -20,7 +20,7 @@ export function noteSynced(
 }
 
 /** Records why a service did not accept a version of a channel. */
-export async function noteRefused(
+export async function recordRefused(
   tx: TenantTransaction,
   refused: { readonly id: string; readonly version: number; readonly error: string },
 ): Promise<void> {

@@ -12,7 +12,7 @@ import { fitOutput } from './pipeline/output.ts';
 import type { PlacedFinding } from './pipeline/finding.ts';
 import { planAnswer, type PlannedReview, type ReviewPlan } from './pipeline/plan.ts';
 
-export interface ReviewEnding {
+export interface ReviewOutcome {
   readonly runId: string;
   readonly step: number;
 }
@@ -21,7 +21,7 @@ export interface ReviewEnding {
  * Ends the work of a review, in one transaction: writes the ledger and the judged hunks, its cost, and the run's last message with its output. Returns false
  * when the run is cancelling or has ended: nothing is written then. A repeat writes nothing more.
  */
-export async function finishReview(tx: TenantTransaction, { runId, step }: ReviewEnding): Promise<boolean> {
+export async function finishReview(tx: TenantTransaction, { runId, step }: ReviewOutcome): Promise<boolean> {
   const found = await readReviewRun(tx, runId);
   if (found === null) return false;
   await lockPullRow(tx, found.pull.id);
@@ -109,12 +109,12 @@ export function findingToKeep(finding: PlacedFinding): FindingToKeep {
   };
 }
 
-interface Told {
+interface Concluded {
   readonly plan: ReviewPlan;
   readonly ledger: readonly LedgerRow[];
 }
 
-async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }: Told): Promise<CodeReviewOutput> {
+async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }: Concluded): Promise<CodeReviewOutput> {
   const posts = await readPosted(tx, run.runId);
   const idsOf = (kind: string) =>
     posts.filter((post) => post.kind === kind && post.githubId !== null).map(({ githubId }) => Number(githubId));

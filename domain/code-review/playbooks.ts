@@ -17,7 +17,7 @@ export interface PlaybookDeps {
 
 /** The values of a new playbook. */
 export interface NewPlaybook {
-  readonly home: RowScope;
+  readonly rowScope: RowScope;
   readonly slug: string;
   readonly name: string;
   readonly description: string | null;
@@ -40,12 +40,12 @@ export async function readTemplates(tx: TenantTransaction, { templates }: Playbo
  * Creates a playbook whose revision 1 is active at once; returns its id. Throws `already_exists` for a slug that is taken, 422 for a default that is not
  * active.
  */
-export async function makePlaybook(tx: TenantTransaction, { home, templates, note, ...made }: NewPlaybook): Promise<string> {
+export async function makePlaybook(tx: TenantTransaction, { rowScope, templates, note, ...made }: NewPlaybook): Promise<string> {
   const { createdByUserId, ...fields } = made;
   refuseIdleDefault(fields);
   const id = newId();
-  if (fields.isDefault) await dropDefault(tx, { id, ...home });
-  const playbook = tx.em.create(ReviewPlaybook, { id, ...home, ...fields, activeRevisionId: null, deletedAt: null });
+  if (fields.isDefault) await dropDefault(tx, { id, ...rowScope });
+  const playbook = tx.em.create(ReviewPlaybook, { id, ...rowScope, ...fields, activeRevisionId: null, deletedAt: null });
   await tx.em.flush();
   playbook.activeRevisionId = await addRevision(tx, playbook, { templates, note, createdByUserId });
   await tx.em.flush();

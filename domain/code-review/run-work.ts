@@ -11,7 +11,7 @@ import {
   type CallsToPlan,
   type PlannedCallRow,
 } from '../../db/code-review/findings/write-answers.ts';
-import type { StepFault } from '../../db/runs/run-types.ts';
+import type { StepError } from '../../db/runs/run-types.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /** Stores the result of a run's stage, unless one is stored already. Returns the stored one. */
@@ -25,7 +25,7 @@ export function planSteps(tx: TenantTransaction, runId: string, planned: CallsTo
 }
 
 /** Stores the head that a run reviews. */
-export function noteReviewHead(tx: TenantTransaction, runId: string, headSha: string): Promise<void> {
+export function recordReviewHead(tx: TenantTransaction, runId: string, headSha: string): Promise<void> {
   return storeReviewHead(tx, runId, headSha);
 }
 
@@ -35,7 +35,7 @@ export function openStep(tx: TenantTransaction, step: SystemStep): Promise<boole
 }
 
 /** Ends such a step, successfully or with a fault; a step that was closed by its run's end stays as it is. */
-export function closeStep(tx: TenantTransaction, step: Pick<SystemStep, 'runId' | 'step'>, fault: StepFault | null): Promise<void> {
+export function closeStep(tx: TenantTransaction, step: Pick<SystemStep, 'runId' | 'step'>, fault: StepError | null): Promise<void> {
   return closeSystemStep(tx, step, fault);
 }
 

@@ -1,7 +1,7 @@
 import { followedTime } from '../../db/database-clock.ts';
 import { evaluationCapKey } from '../../db/billing/budgets/cap-keys.ts';
 import { closeCap } from '../../db/billing/budgets/caps.ts';
-import { endItemsOf, noteWaited, restartEvaluation, wakeEvaluation, type EvaluationPlace } from '../../db/evaluations/run-ended.ts';
+import { endItemsOf, recordWaited, restartEvaluation, wakeEvaluation, type EvaluationPlace } from '../../db/evaluations/run-ended.ts';
 import { countResults, liveItemRuns, lockEvaluation, type EvaluationState } from '../../db/evaluations/work.ts';
 import { skipRest, writeEvaluation } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
@@ -77,14 +77,14 @@ export async function stopEvaluation(
 }
 
 /** Stores the numbers of the results so far; those of an ended evaluation stay. */
-export async function noteSummary(tx: TenantTransaction, id: string, summary: Readonly<Record<string, unknown>>): Promise<void> {
+export async function recordSummary(tx: TenantTransaction, id: string, summary: Readonly<Record<string, unknown>>): Promise<void> {
   const evaluation = await lockEvaluation(tx, id);
   if (evaluation !== null && !isEnded(evaluation)) await writeEvaluation(tx, id, { summary });
 }
 
 /** Records that the result of a run fails because the run waits for a person and is cancelled for that. Does nothing for a run outside of an evaluation. */
 export function failWaiting(tx: TenantTransaction, runId: string): Promise<void> {
-  return noteWaited(tx, runId);
+  return recordWaited(tx, runId);
 }
 
 /** The counts that decide the outcome of an evaluation. */

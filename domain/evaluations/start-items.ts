@@ -1,6 +1,6 @@
 import { openItemConversation, writeItemMessages } from '../../db/evaluations/item-conversation.ts';
 import { nextPending, type EvaluationState, type PendingResult } from '../../db/evaluations/work.ts';
-import { noteNotStarted, noteStarted, type StartedResult } from '../../db/evaluations/write-work.ts';
+import { recordNotStarted, recordStarted, type StartedResult } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
 import { startRuns } from '../runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -44,21 +44,21 @@ export async function startItems(
       if (conversationId !== null) await writeItemMessages(tx, evaluation, { conversationId, runId: outcome.run.id, messages: earlier });
       continue;
     }
-    const failureCode = endingOf(outcome);
+    const failureCode = failureCodeOf(outcome);
     if (failureCode !== null && started.length === 0) return { failureCode };
     // A temporary failure, or one that ends the evaluation at the next check, leaves the item pending.
-    if (failureCode === null && !outcome.retryable) await noteNotStarted(tx, result.id, outcome.detail);
+    if (failureCode === null && !outcome.retryable) await recordNotStarted(tx, result.id, outcome.detail);
   }
-  await noteStarted(tx, started);
+  await recordStarted(tx, started);
   return { started: started.length };
 }
 
 /** The code with which a refusal ends the whole evaluation; null: it does not. */
-function endingOf({ code, context, errors }: Failure): string | null {
+function failureCodeOf({ code, context, errors }: Failure): string | null {
   if (code === 'budget_exceeded' || code === 'resource_frozen') return code;
-  const isGone =
+  const isInactive =
     context['reason'] === 'agent_inactive' || errors.some(({ pointer }) => pointer === '/agent_id' || pointer === '/revision_id');
-  return isGone ? 'agent_inactive' : null;
+  return isInactive ? 'agent_inactive' : null;
 }
 
 function inputOf(input: ItemInput): { readonly input: StartRun['input']; readonly earlier: readonly ItemMessage[] } {

@@ -54,3 +54,14 @@ function weightedMean(values: readonly (readonly [value: number, weight: number]
 function cut(reason: string | null): string | null {
   return reason === null ? null : reason.slice(0, maxReason).toWellFormed().replaceAll('\u0000', '\uFFFD');
 }
+
+/** An evaluator could not compute a score; `code` says why. It makes only that evaluator's score an error. */
+export class EvaluatorError extends Error {
+  override readonly name = 'EvaluatorError';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

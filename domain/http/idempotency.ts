@@ -16,7 +16,7 @@ import {
 } from '../../db/http/idempotency.ts';
 import { placesOfPath } from '../../db/http/stored-replies.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { refuseRank, workspacesOf } from '../../db/reach.ts';
+import { refuseRank, workspacesOf } from '../../db/caller-scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';

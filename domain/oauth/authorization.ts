@@ -10,7 +10,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
 /** Records a client's request until a user decides on it; the id is in no row. */
-export function noteRequest(
+export function recordRequest(
   tx: TenantTransaction,
   asked: { readonly clientId: string; readonly request: AuthorizationRequest },
 ): Promise<{ transactionId: string; expiresAt: Date | string }> {

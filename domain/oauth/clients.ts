@@ -5,7 +5,7 @@ import { endSessionsOfClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { newClientSecret, newRegistrationToken } from '../../db/oauth/client-secrets.ts';
 import { lockClient, newClientId, type ShownClient } from '../../db/oauth/clients.ts';
 import { addClient, deleteClient as markDeleted, replaceSecret, storeDocument, type NewClient } from '../../db/oauth/write-clients.ts';
-import { workspacesOf } from '../../db/reach.ts';
+import { workspacesOf } from '../../db/caller-scope.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { nobodyTenant, systemActor, transact } from '../../db/transaction.ts';

@@ -6,7 +6,7 @@ import { emptyOutgoing, nobodyTenant, systemActor } from '../../db/transaction.t
 import type { Actor } from '../../db/caller.ts';
 import { deleteSome, firstLeft, tablesOfOrganization, type Deleted } from '../../db/operator/purge-tables.ts';
 import {
-  noteStep,
+  recordStep,
   lockOpenPurge,
   writeRunning,
   endAccess,
@@ -40,7 +40,7 @@ export async function openPurge(em: SqlEntityManager, keys: AuditKeys, organizat
 
 /** Ends all access of people and programs of the organization. */
 export async function lockOut(em: SqlEntityManager, organizationId: string): Promise<void> {
-  await noteStep(em, organizationId, 'stop');
+  await recordStep(em, organizationId, 'stop');
   await endAccess(em, organizationId);
 }
 

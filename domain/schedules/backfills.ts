@@ -8,7 +8,7 @@ import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import { countStrikes, strikesAfter, type ScheduledInstant, type Timetable } from '../../ports/schedule/cadence.ts';
 import { timetableOf } from '../../ports/schedule/plan.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { checkBudgets } from '../billing/budget-check.ts';
+import { checkBudgets } from '../billing/budgets.ts';
 
 /** The requested backfill. */
 export interface AskedBackfill {

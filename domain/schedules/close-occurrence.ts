@@ -3,7 +3,7 @@ import { databaseTime } from '../../db/database-time.ts';
 import type { RunState } from '../../db/runs/run-state.ts';
 import { wakeBackfills } from '../../db/schedules/wake-backfills.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { emitOccurrence, noteEnd, readLive, settle, type Outcome, closeOccurrence, readBuffered } from '../../db/triggers/occurrences.ts';
+import { emitOccurrence, recordEnd, readLive, settle, type Outcome, closeOccurrence, readBuffered } from '../../db/triggers/occurrences.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import { startOutcome } from './start-scheduled.ts';
 
@@ -21,7 +21,7 @@ export async function closeOccurrenceOf(tx: TenantTransaction, run: RunState, st
   const ended = { occurrenceId: closed.id, status, runId: run.id, now };
   if (status === 'failed') await emitOccurrence(tx, schedule, ended);
   if (closed.kind === 'backfill') return wakeBackfills(tx, schedule, closed.id);
-  if (status !== 'cancelled') await noteEnd(tx, { occurrenceId: closed.id, isFailed: status === 'failed', now });
+  if (status !== 'cancelled') await recordEnd(tx, { occurrenceId: closed.id, isFailed: status === 'failed', now });
   if ((await readLive(tx, schedule.id)).started.length > 0) return;
   await startBuffered(tx, schedule, { currency: run.usage_own.currency, now });
 }

@@ -11,7 +11,7 @@ import { instantOf } from './fire-instant.ts';
 const maxMissed = 1_000;
 
 /** Writes a row for each overdue instant of a locked schedule that can no longer be caught up, if it has none. */
-export async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
+export async function recordOverdue(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
   if (!schedule.isActive || schedule.deletedAt !== null) return;
   const timetable = timetableOf(schedule);
   const now = await databaseTime(tx.em);
@@ -22,14 +22,14 @@ export async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow):
     count: maxMissed,
   });
   const instants = strikes.map((strike) => instantOf(strike, 'regular'));
-  await noteMissed(tx, schedule, instants, now);
+  await recordMissed(tx, schedule, instants, now);
   // When the list was truncated, the next pass continues after the last recorded instant.
   const reached = strikes.length === maxMissed ? new Date(strikes.at(-1)?.at ?? until) : until;
   await moveWatermark(tx, schedule.id, { until: reached, nextRunAt: nextAfter(timetable, reached) });
 }
 
 /** Records instants that were not fired in time, so that each has a row; instants with a row stay as they are. */
-export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[], now: Date): Promise<void> {
+export async function recordMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[], now: Date): Promise<void> {
   for (const instant of instants) {
     const occurrenceId = await claim(tx, schedule, instant, schedule.overlap);
     const outcome: Outcome = instant.isSkipped ? { status: 'skipped_dst' } : { status: 'missed', reason: 'never_fired' };

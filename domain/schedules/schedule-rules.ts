@@ -1,4 +1,4 @@
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { Overlap, SubjectTemplate } from '../../db/triggers/schedule.entity.ts';
 import type { DstRules } from '../../ports/schedule/cadence.ts';

@@ -1,8 +1,8 @@
 import type { Scope } from '../../workflows/contracts/access.ts';
 import type { KeyRing } from '../../db/key-ring.ts';
-import { open } from '../../db/envelope.ts';
+import { decrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding } from '../../db/encrypted-columns.ts';
 import { markUsed } from '../../db/secrets/write-secrets.ts';
 import { findNearest, type NamingRow } from '../../db/secrets/nearest-secret.ts';
 
@@ -26,7 +26,7 @@ export async function resolveSecret(
   const found = await findNearest(tx, { name, row: naming, scopes: reachedScopes[naming.scope] });
   if (!found) return null;
 
-  const value = await open(tx.em, keys, secretBinding(found), found.valueEnvelope);
+  const value = await decrypt(tx.em, keys, secretBinding(found), found.valueEnvelope);
   await markUsed(tx, found.id);
   return value.toString();
 }

@@ -1,10 +1,10 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
 import type { KeyRing } from '../../db/key-ring.ts';
 import { removeOne, seeForChange, type Changing } from '../../db/scope.ts';
-import { seal } from '../../db/envelope.ts';
+import { encrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding } from '../../db/encrypted-columns.ts';
 import { Secret } from '../../db/secrets/secret.entity.ts';
 import { toolsInNeedOf } from '../../db/secrets/secret-use.ts';
 import { findSecretId, type SecretRow } from '../../db/secrets/secrets.ts';
@@ -21,16 +21,16 @@ export interface SecretValue {
 export async function putSecretRow(
   tx: TenantTransaction & { readonly caller: Changing['caller'] },
   keys: Pick<KeyRing, 'keks'>,
-  put: { readonly home: RowScope; readonly secret: SecretValue },
+  put: { readonly rowScope: RowScope; readonly secret: SecretValue },
 ): Promise<{ row: SecretRow; before: SecretBefore | null }> {
-  const { home, secret } = put;
-  const { organizationId, workspaceId } = home;
+  const { rowScope, secret } = put;
+  const { organizationId, workspaceId } = rowScope;
   // The value is encrypted for its version number, which is known once the row is locked.
-  const locked = await lockSecretRow(tx, home, secret.name);
+  const locked = await lockSecretRow(tx, rowScope, secret.name);
 
   const valueVersion = locked.valueVersion + 1;
   const place = { organizationId, workspaceId, toolId: null, name: secret.name, valueVersion };
-  const envelope = await seal(tx.em, keys, secretBinding(place), Buffer.from(secret.value));
+  const envelope = await encrypt(tx.em, keys, secretBinding(place), Buffer.from(secret.value));
   const description = secret.description === undefined ? locked.description : secret.description;
   const written = await writeSecretRow(tx, locked.id, { envelope, valueVersion, description, updatedByUserId: tx.caller.userId });
   return { row: written, before: locked.valueVersion === 0 ? null : locked };

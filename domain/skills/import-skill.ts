@@ -5,7 +5,7 @@ import type { Skill } from '../../db/skills/skill.entity.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { holdSkillFiles, recordSkillFiles, type FilePlace, type NewSkillFile } from './skill-files.ts';
 import type { SkillText } from './skill-text.ts';
-import { changeSkillText, findSkillOfHome, makeSkill } from './skills.ts';
+import { changeSkillText, findSkillInScope, makeSkill } from './skills.ts';
 
 /** The import as read from files, before the transaction. */
 export interface ReadImport {
@@ -18,7 +18,7 @@ export interface ReadImport {
 }
 
 export interface ImportTarget {
-  readonly home: RowScope;
+  readonly rowScope: RowScope;
   readonly onConflict: 'reject' | 'new_version';
   /** Who uploaded the files, and whether they are scanned before they can be used. */
   readonly uploaded: Pick<FilePlace, 'isScanned' | 'createdBy'>;
@@ -31,19 +31,19 @@ export interface ImportTarget {
 export async function storeImport(
   ctx: Changing,
   { slug, text: read, files }: ReadImport,
-  { home, onConflict, uploaded }: ImportTarget,
+  { rowScope, onConflict, uploaded }: ImportTarget,
 ): Promise<{ readonly skill: Skill; readonly isNew: boolean; readonly before: number }> {
-  const existing = await findSkillOfHome(ctx, home, slug);
+  const existing = await findSkillInScope(ctx, rowScope, slug);
   if (existing !== null && onConflict === 'reject')
     throw fail('already_exists', { detail: 'A skill with this slug already exists in this scope.' });
-  const { organizationId, workspaceId } = home;
+  const { organizationId, workspaceId } = rowScope;
   const known = existing?.referenceDocs ?? [];
   // A skill of the platform holds no files.
   const docs =
     organizationId === null ? [] : await recordSkillFiles(ctx, files, { place: { organizationId, workspaceId, ...uploaded }, known });
   const text = { ...read, referenceDocs: inOrder([...read.referenceDocs, ...docs]) };
   if (existing === null) {
-    const made = { ...home, slug, text, origin: 'import', ownerAgentId: null, ownerUserId: null, isActive: true } as const;
+    const made = { ...rowScope, slug, text, origin: 'import', ownerAgentId: null, ownerUserId: null, isActive: true } as const;
     const skill = await makeSkill(ctx, made);
     await holdSkillFiles(ctx, skill, docs);
     return { skill, isNew: true, before: 0 };

@@ -14,13 +14,13 @@ export interface Owners {
  * Checks the owners of a new skill in its row scope: an agent must lie in the same or a wider scope; a user must be the caller or, for an admin, any user with
  * access to the scope. Throws 422 `reference` for others, 403 for a user that only an admin may name.
  */
-export async function refuseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerUserId }: Owners): Promise<void> {
-  if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))
+export async function refuseOwners(ctx: Scoped, rowScope: RowScope, { ownerAgentId, ownerUserId }: Owners): Promise<void> {
+  if (ownerAgentId !== null && !(await hasAgent(ctx, rowScope, ownerAgentId)))
     throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this scope or a wider one.', { kind: 'agent' });
   if (ownerUserId === null) return;
-  if (!(await hasUser(ctx, home, ownerUserId)))
+  if (!(await hasUser(ctx, rowScope, ownerUserId)))
     throw invalid('/owner_user_id', 'reference', 'The user does not exist in this scope.', { kind: 'user' });
-  if (ownerUserId !== ctx.caller.userId && rankOf(roleAt(ctx.caller, home)) < rankOf('admin'))
+  if (ownerUserId !== ctx.caller.userId && rankOf(roleAt(ctx.caller, rowScope)) < rankOf('admin'))
     throw fail('role_insufficient', { detail: 'Only an admin can give a skill to another user.' });
 }
 

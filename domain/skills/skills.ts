@@ -35,8 +35,8 @@ export async function seeSkillForChange(ctx: Changing, skillId: string, options:
 }
 
 /** Returns the skill with a slug in exactly this row scope, locked; null when the slug is free. Throws 409 when the caller does not see the skill. */
-export async function findSkillOfHome(ctx: Changing, home: RowScope, slug: string): Promise<Skill | null> {
-  const found = await readSkillOfSlug(ctx, home, slug);
+export async function findSkillInScope(ctx: Changing, rowScope: RowScope, slug: string): Promise<Skill | null> {
+  const found = await readSkillOfSlug(ctx, rowScope, slug);
   if (!found) return null;
   if (!found.isVisible) throw fail('already_exists');
   return seeForChange(ctx, Skill, found.id, { versionProperty: null });

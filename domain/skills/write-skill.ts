@@ -49,7 +49,7 @@ export async function writeAgentSkill(tx: TenantTransaction, { runId, place, ...
   const made = { ...place, ...owners, scope: 'workspace', slug: wish.slug, text, origin, createdBy, isActive: true } as const;
   const skill = existing ?? (await makeSkill(tx, made));
 
-  if (skill.version !== before) await noteWriting(tx, skill, before);
+  if (skill.version !== before) await recordWriting(tx, skill, before);
   return {
     slug: skill.slug,
     version: skill.version,
@@ -58,7 +58,7 @@ export async function writeAgentSkill(tx: TenantTransaction, { runId, place, ...
   };
 }
 
-async function noteWriting(tx: TenantTransaction, skill: Skill, before: number | null): Promise<void> {
+async function recordWriting(tx: TenantTransaction, skill: Skill, before: number | null): Promise<void> {
   const note = {
     resourceType: 'skill',
     resourceId: skill.id,

@@ -95,19 +95,19 @@ export class PendingFrames {
     if (block.carried) text = text.slice(0, -1);
     text = text.toWellFormed().replaceAll('\0', '\uFFFD');
 
-    for (const piece of piecesOf(text)) {
+    for (const chunk of chunksOf(text)) {
       const open = this.#open.get(key);
-      if (open && open.text.length + piece.length <= maxDeltaUnits) {
-        open.text += piece;
-        this.bytes += piece.length;
+      if (open && open.text.length + chunk.length <= maxDeltaUnits) {
+        open.text += chunk;
+        this.bytes += chunk.length;
       } else {
-        const merging = { text: piece, toDraft: draftAt(block.offset) };
+        const merging = { text: chunk, toDraft: draftAt(block.offset) };
         this.#queue.push(merging);
         this.#open.set(key, merging);
-        this.bytes += piece.length + 400;
+        this.bytes += chunk.length + 400;
       }
       if (block.offset === 0) this.isUrgent = true;
-      block.offset += piece.length;
+      block.offset += chunk.length;
     }
   }
 }
@@ -117,7 +117,7 @@ function endsInHalf(text: string): boolean {
   return last >= 0xd800 && last <= 0xdbff;
 }
 
-function* piecesOf(text: string): Generator<string> {
+function* chunksOf(text: string): Generator<string> {
   let start = 0;
   while (start < text.length) {
     let end = Math.min(start + maxDeltaUnits, text.length);

@@ -3,7 +3,7 @@ import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { callerOfPerson } from '../identity/callers/caller.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { admitsDomain } from '../identity/people/email-domains.ts';
+import { allowsDomain } from '../identity/people/email-domains.ts';
 import { rankAt } from './rank-rules.ts';
 import { writeAcceptance, isMemberAddress, type Acceptance } from '../../db/tenancy/people/write-invitations.ts';
 import type { InvitationAnswer } from '../../db/tenancy/people/acceptance.ts';
@@ -18,13 +18,13 @@ export function noInvitation() {
 
 /**
  * Checks whether an invitation may be accepted with this token and address. Throws, in this order: 410 when it is not open, 410 `inviter_rank`, 410
- * `email_domain` for an address that the organization no longer admits, 423 in a frozen workspace or organization, 409 `already_member` or `belongs_elsewhere`.
+ * `email_domain` for an address that the organization no longer allows, 423 in a frozen workspace or organization, 409 `already_member` or `belongs_elsewhere`.
  */
 export function judgeInvitation(invitation: InvitationAnswer, email: string): void {
   if (!invitation.isOpen) throw noInvitation();
   if (!isVouchedFor(invitation))
     throw fail('gone', { reason: 'inviter_rank', detail: 'The sender is no longer allowed to send this invitation.' });
-  if (!admitsDomain(email, invitation))
+  if (!allowsDomain(email, invitation))
     throw fail('gone', { reason: 'email_domain', detail: 'The organization no longer accepts addresses of this domain.' });
   assertScopeActive(invitation.organizationStatus, invitation.isWorkspaceActive);
   if (invitation.isUser) throw addressTaken(invitation.isMember);

@@ -12,7 +12,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../../db/ids.ts';
 import type { KeyRing } from '../../db/key-ring.ts';
 import { addMail } from '../../db/mail.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import type { Changing } from '../../db/scope.ts';
 import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 import {
@@ -83,7 +83,7 @@ export async function writeInvitation(
   const id = newId();
   const { tokenHash } = await addMail(tx, keys, {
     mail: { template: 'invitation', invitationId: id },
-    home: { organizationId, workspaceId },
+    rowScope: { organizationId, workspaceId },
   });
   const written = await insertInvitation(tx, { ...invitation, id, tokenHash });
   if (written) return written;
@@ -100,7 +100,7 @@ export async function renewInvitation(
 ): Promise<InvitationRow> {
   const { tokenHash } = await addMail(tx, keys, {
     mail: { template: 'invitation', invitationId: locked.id },
-    home: { organizationId: locked.organizationId, workspaceId: locked.workspaceId },
+    rowScope: { organizationId: locked.organizationId, workspaceId: locked.workspaceId },
   });
   return writeRenewed(tx, { ...by, id: locked.id, tokenHash, invitationDays: locked.invitationDays });
 }

@@ -7,11 +7,11 @@ import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import type { Invitation } from '../../db/tenancy/people/invitation.entity.ts';
 import type { InvitationRow, LockedInvitation } from '../../db/tenancy/people/invitations.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { lockCreator, creatorGone } from '../identity/people/creator.ts';
+import { lockCreator, creatorLost } from '../identity/people/creator.ts';
 import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
 import { lockJoining } from './joining.ts';
-import { admitsDomain, refuseDomain } from '../identity/people/email-domains.ts';
-import { workspacesOf } from '../../db/reach.ts';
+import { allowsDomain, refuseDomain } from '../identity/people/email-domains.ts';
+import { workspacesOf } from '../../db/caller-scope.ts';
 import type { Changing } from '../../db/scope.ts';
 import { setRevoked } from '../../db/tenancy/people/write-invitations.ts';
 import { maySetUnattended, rankAt, refuseHigherRank, refuseUnattended } from './rank-rules.ts';
@@ -71,7 +71,7 @@ export async function invite(ctx: Changing, mailKeys: MailKeys, invited: Invited
 export async function resendInvitation(ctx: Changing, mailKeys: MailKeys, invitation: LockedInvitation): Promise<InvitationRow> {
   if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
   if (mailKeys === null) throw noMailer();
-  if (!admitsDomain(invitation.email, { emailDomains: invitation.emailDomains }))
+  if (!allowsDomain(invitation.email, { emailDomains: invitation.emailDomains }))
     throw fail('state_conflict', { reason: 'email_domain', detail: 'The organization no longer accepts addresses of this domain.' });
   if (invitation.resendCount >= maxResends)
     throw fail('state_conflict', { reason: 'limit_reached', detail: `An invitation can be resent at most ${maxResends} times.` });
@@ -110,7 +110,7 @@ function notPending() {
 async function prepareInvitation(ctx: Changing, addressee: Addressee): Promise<string | null> {
   const { pending, isMember, hasMaker, inviterId, earlier } = await situationOf(ctx, addressee);
 
-  if (!hasMaker) throw creatorGone();
+  if (!hasMaker) throw creatorLost();
   if (isMember) throw taken();
   // An expired invitation no longer reserves its address, whoever may change it.
   if (earlier && !earlier.isOver && !mayChange(ctx, earlier)) throw taken();

@@ -49,20 +49,20 @@ export async function createUser(
   keys: Pick<KeyRing, 'mailKeys'>,
   { asked, passwordHash }: { readonly asked: AskedUser; readonly passwordHash: string | null },
 ): Promise<UserRow> {
-  const home = await resolveNewRowScope(ctx, asked);
-  refuseHigherRank(ctx.caller, asked.role, home.workspaceId);
-  refuseMisfit(asked.role, home.scope);
+  const rowScope = await resolveNewRowScope(ctx, asked);
+  refuseHigherRank(ctx.caller, asked.role, rowScope.workspaceId);
+  refuseMisfit(asked.role, rowScope.scope);
 
   const email = normalizeEmail(asked.email);
-  const rules = home.organizationId === null ? null : await lockJoining(ctx, home.organizationId);
+  const rules = rowScope.organizationId === null ? null : await lockJoining(ctx, rowScope.organizationId);
   if (rules) refuseDomain(email, rules);
   // A request whose sender has lost access while it was running creates no user.
   await lockCreator(ctx);
 
   const id = newId();
   const days = rules?.invitationDays ?? 7;
-  const firstPassword = passwordHash === null ? await mailFirstPassword(ctx, keys, { id, home, days }) : null;
-  const { organizationId, scope, workspaceId } = home;
+  const firstPassword = passwordHash === null ? await mailFirstPassword(ctx, keys, { id, rowScope, days }) : null;
+  const { organizationId, scope, workspaceId } = rowScope;
   return insertUser(ctx, {
     id,
     email,
@@ -79,11 +79,11 @@ export async function createUser(
 async function mailFirstPassword(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
-  { id, home, days }: { id: string; home: Pick<NewUser, 'organizationId' | 'workspaceId'>; days: number },
+  { id, rowScope, days }: { id: string; rowScope: Pick<NewUser, 'organizationId' | 'workspaceId'>; days: number },
 ): Promise<NonNullable<NewUser['firstPassword']>> {
   const { outboxId, tokenHash } = await addMail(tx, keys, {
     mail: { template: 'password_set', userId: id },
-    home: { organizationId: home.organizationId, workspaceId: home.workspaceId },
+    rowScope: { organizationId: rowScope.organizationId, workspaceId: rowScope.workspaceId },
   });
   return { outboxId, tokenHash, days };
 }

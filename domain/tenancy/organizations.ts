@@ -1,7 +1,7 @@
 import { assertScopeActive } from '../../db/frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
-import { workspacesOf } from '../../db/reach.ts';
+import { workspacesOf } from '../../db/caller-scope.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { OrganizationRow } from '../../db/tenancy/organizations/organization-row.ts';
@@ -9,7 +9,7 @@ import { findOrganizationForChange } from '../../db/tenancy/organizations/organi
 import { writeOrganization, type OrganizationFields } from '../../db/tenancy/organizations/write-organization.ts';
 
 interface LockOptions {
-  /** True for changes that a suspended or deleting organization still admits. */
+  /** True for changes that a suspended or deleting organization still allows. */
   readonly openWhenSuspended?: boolean;
   /** A further rule about who may change it, checked before If-Match and state. */
   readonly refuse?: () => void;

@@ -3,9 +3,8 @@ import { writeSystemEntry } from '../audit/system-entry.ts';
 import { setMark } from '../../db/http/system-marks.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
-import { renewDataKeys, rewrapDataKeys, sealedTables, type Keks, type SealedTable } from '../../db/envelope.ts';
-import { resealSome, type Unopened } from '../../db/tenancy/keys/reseal.ts';
-import { openRenewal, transactionTime } from '../../db/tenancy/keys/reseal.ts';
+import { renewDataKeys, rewrapDataKeys, encryptedTables, type Keks, type EncryptedTable } from '../../db/envelope.ts';
+import { reencryptSome, type Undecrypted, openRenewal, transactionTime } from '../../db/tenancy/keys/reencrypt.ts';
 
 /** Key of a renewal in `system_marks`: an interrupted renewal resumes, and creates no keys a second time. */
 export const renewalMark = 'keys_reencrypt';
@@ -15,9 +14,9 @@ export interface Rotated {
   readonly rewrapped: number;
   /** Data keys replaced, and values encrypted again under the new ones; 0 without a renewal. */
   readonly renewed: number;
-  readonly resealed: number;
+  readonly reencrypted: number;
   /** Rows whose envelope can't be decrypted; they are left as they are. */
-  readonly unopened: readonly Unopened[];
+  readonly undecrypted: readonly Undecrypted[];
 }
 
 const rowsATransaction = 200;
@@ -35,7 +34,7 @@ export async function rotateKeys(db: Databases, keks: Keks, { reencrypt }: { rea
       return count;
     }),
   );
-  if (!reencrypt) return { rewrapped, renewed: 0, resealed: 0, unopened: [] };
+  if (!reencrypt) return { rewrapped, renewed: 0, reencrypted: 0, undecrypted: [] };
 
   const before = await sweep(db, beginRenewal);
   const renewed = await repeated(() =>
@@ -45,46 +44,46 @@ export async function rotateKeys(db: Databases, keks: Keks, { reencrypt }: { rea
       return count;
     }),
   );
-  const { resealed, unopened } = await resealAll(db, keks);
+  const { reencrypted, undecrypted } = await reencryptAll(db, keks);
   // Also when some value can't be decrypted: otherwise one such row would keep every later renewal from creating keys. Once it is repaired, the next renewal
   // includes it.
   await sweep(db, (em) => setMark(em, renewalMark, { before, is_done: true }));
-  return { rewrapped, renewed, resealed, unopened };
+  return { rewrapped, renewed, reencrypted, undecrypted };
 }
 
 /** Repeats passes over all tables until one finds nothing more: a value encrypted under the old key before it retired may be committed afterwards. */
-async function resealAll(db: Databases, keks: Keks): Promise<Pick<Rotated, 'resealed' | 'unopened'>> {
-  let resealed = 0;
+async function reencryptAll(db: Databases, keks: Keks): Promise<Pick<Rotated, 'reencrypted' | 'undecrypted'>> {
+  let reencrypted = 0;
   for (;;) {
     let count = 0;
-    const unopened: Unopened[] = [];
-    for (const table of sealedTables) {
-      const pass = await resealTable(db, keks, table);
+    const undecrypted: Undecrypted[] = [];
+    for (const table of encryptedTables) {
+      const pass = await reencryptTable(db, keks, table);
       count += pass.count;
-      unopened.push(...pass.unopened);
+      undecrypted.push(...pass.undecrypted);
     }
-    resealed += count;
-    if (count === 0) return { resealed, unopened };
+    reencrypted += count;
+    if (count === 0) return { reencrypted, undecrypted };
   }
 }
 
-async function resealTable(db: Databases, keks: Keks, table: SealedTable): Promise<{ count: number; unopened: Unopened[] }> {
-  const unopened: Unopened[] = [];
+async function reencryptTable(db: Databases, keks: Keks, table: EncryptedTable): Promise<{ count: number; undecrypted: Undecrypted[] }> {
+  const undecrypted: Undecrypted[] = [];
   let after: string | null = null;
   let count = 0;
 
   do {
     const part = { table, after, limit: rowsATransaction };
     const done = await sweep(db, async (em) => {
-      const resealed = await resealSome(em, keks, part);
-      if (resealed.count > 0) await note(em, { resealed: resealed.count, table });
-      return resealed;
+      const reencrypted = await reencryptSome(em, keks, part);
+      if (reencrypted.count > 0) await note(em, { resealed: reencrypted.count, table });
+      return reencrypted;
     });
     count += done.count;
-    unopened.push(...done.unopened);
+    undecrypted.push(...done.undecrypted);
     after = done.next;
   } while (after !== null);
-  return { count, unopened };
+  return { count, undecrypted };
 }
 
 /** Keys created before this time are renewed: the time of an interrupted renewal, else now. */

@@ -5,7 +5,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { GitInstallation } from '../../db/tenancy/organizations/organization-settings.entity.ts';
 import { refuseWorkspaceScoped } from './organizations.ts';
 import { findSettingsForChange, workspacesAmong, type SettingsRow, type Settings } from '../../db/tenancy/organizations/settings.ts';
-import { writeSettings } from '../../db/tenancy/organizations/write-settings.ts';
+import { writeSettings } from '../../db/tenancy/organizations/write-organization.ts';
 
 /**
  * Loads and locks settings for a change by a caller of the whole organization. Throws, in this order: 404, 403, what `refuse` throws, 412 by If-Match, 423 when

@@ -2,12 +2,12 @@ import { assertScopeActive } from '../../db/frozen.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
-import { isUnbounded, workspacesOf } from '../../db/reach.ts';
+import { isUnbounded, workspacesOf } from '../../db/caller-scope.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 import type { Standing } from '../../db/tenancy/people/user-changes.ts';
 import type { UserRow } from '../../db/identity/people/users.ts';
-import { findHomes } from '../../db/tenancy/workspaces/workspaces.ts';
+import { findWorkspacesForRows } from '../../db/tenancy/workspaces/workspaces.ts';
 
 /** The requested standing; an omitted scope leaves scope and home as they are. */
 interface AskedStanding {
@@ -60,7 +60,7 @@ function refuseMismatch(user: UserRow, asked: AskedStanding, scope: Scope): void
 
 // The named workspace, else the organization's only active one.
 async function newHome(ctx: Scoped, organizationId: string | null, workspaceId: string | null): Promise<string> {
-  const [only, second] = await findHomes(ctx, organizationId, workspaceId);
+  const [only, second] = await findWorkspacesForRows(ctx, organizationId, workspaceId);
   if (!only || second) {
     throw workspaceId === null
       ? invalid('/workspace_id', 'workspace_required', 'is required: name the home workspace')

@@ -2,7 +2,7 @@ import { assertScopeActive } from '../../db/frozen.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
-import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
+import { isUnbounded, refuseRank, workspacesOf } from '../../db/caller-scope.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { refuseOutranked, refuseUnattended } from './rank-rules.ts';
@@ -29,7 +29,7 @@ interface LockOptions {
   readonly allowsOneself?: boolean;
   /** Whether an owner or operator may be lost by the change: then the organization is locked first, as for a transfer of ownership, or all operators. */
   readonly mayLoseOwner?: boolean;
-  /** True for changes that a frozen organization or workspace still admits. */
+  /** True for changes that a frozen organization or workspace still allows. */
   readonly openWhenSuspended?: boolean;
   /** The change affects neither rank, state nor sign-in: a key may make it for any user within its rank. */
   readonly isHarmless?: boolean;

@@ -3,18 +3,17 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { LeftOut } from '../../db/toolkits/left-out.ts';
 import { insertRevisionRow, readActiveTools, toolsInForce, type OpenedRevision, type ToolkitScope } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
-import type { ToolkitRevisionOrigin } from '../../workflows/contracts/tools/toolkits.ts';
-import { diffTools } from './diff.ts';
-import { isInForce } from './diff.ts';
-import { toldLeftOut } from './source-tools.ts';
+import type { ToolkitRevisionOrigin } from '../../workflows/contracts/tools/toolkit-sync.ts';
+import { diffTools, isInForce } from './diff.ts';
+import { reportLeftOut } from './source-tools.ts';
 
 /** A revision made from a document or by hand, complete at once. */
 export interface NewToolkitRevision {
   readonly origin: Exclude<ToolkitRevisionOrigin, 'sync'>;
   readonly tools: readonly ToolkitTool[];
   readonly sourceHash: string;
-  /** What was omitted from the source; `count` may exceed what is listed in `told`. */
-  readonly leftOut: { readonly told: readonly LeftOut[]; readonly count: number };
+  /** What was omitted from the source; `count` may exceed what is listed in `report`. */
+  readonly leftOut: { readonly reported: readonly LeftOut[]; readonly count: number };
   readonly note: string | null;
   readonly createdBy: ActorRef;
 }
@@ -29,7 +28,7 @@ export async function addToolkitRevision(
   const state = isInForce(tools, await toolsInForce(tx, toolkit.id)) ? 'unchanged' : 'inactive';
   return insertRevisionRow(tx, toolkit, {
     ...made,
-    ...toldLeftOut(leftOut.told),
+    ...reportLeftOut(leftOut.reported),
     state,
     tools,
     diff: diffTools(active, tools),

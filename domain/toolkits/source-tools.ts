@@ -36,7 +36,7 @@ export async function toolsByHand(tools: readonly ManualTool[], checks: ToolChec
     seen.add(tool.name);
     made.push(await fromAuthor(tool, checks).catch((error: unknown) => rethrowBelow(pointer, error)));
   }
-  return { tools: made, sourceHash: sha256Of(tools), leftOut: { told: [], count: 0 } };
+  return { tools: made, sourceHash: sha256Of(tools), leftOut: { reported: [], count: 0 } };
 }
 
 /** Converts an operation of an OpenAPI document into a tool. */
@@ -96,13 +96,13 @@ function rethrowBelow(pointer: string, error: unknown): never {
 }
 
 const maxReported = 200;
-const limitText = 500;
+const maxTextChars = 500;
 
 /** How a revision reports what it omitted: all in one text, and one by one up to `maxReported`. */
-export function toldLeftOut(leftOut: readonly LeftOut[]) {
+export function reportLeftOut(leftOut: readonly LeftOut[]) {
   const text = `Left out: ${leftOut.map(({ name, reason }) => `${name} ${reason}`).join('; ')}`;
   return {
-    error: leftOut.length === 0 ? null : text.slice(0, limitText).toWellFormed(),
+    error: leftOut.length === 0 ? null : text.slice(0, maxTextChars).toWellFormed(),
     leftOut: leftOut.slice(0, maxReported),
   };
 }

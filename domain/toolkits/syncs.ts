@@ -13,15 +13,13 @@ import {
   type OpenSync,
   type ToolkitScope,
 } from '../../db/toolkits/revisions.ts';
-import { lockSyncedToolkit, lockToolkit, noteLook, setNextSync, syncWithinAMinute } from '../../db/toolkits/syncs.ts';
+import { lockSyncedToolkit, lockToolkit, recordCheck, setNextSync, syncWithinAMinute } from '../../db/toolkits/syncs.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { syncOpened } from '../../workflows/contracts/tools/toolkit-sync.ts';
-import type { ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
-import { diffTools } from './diff.ts';
-import { differing, isInForce } from './diff.ts';
-import { toldLeftOut } from './source-tools.ts';
+import { syncOpened, type ToolkitRevisionState } from '../../workflows/contracts/tools/toolkit-sync.ts';
+import { diffTools, differing, isInForce } from './diff.ts';
+import { reportLeftOut } from './source-tools.ts';
 
 export interface SyncReason {
   readonly note: string | null;
@@ -36,7 +34,7 @@ export type SyncFindings =
       readonly protocolVersion: string | null;
       readonly sourceHash: string | null;
       /** Which of the server's tools were omitted, or what of them is ignored, and why; for people, at most 500 characters are stored. */
-      readonly told?: string | null;
+      readonly note?: string | null;
       /** The omitted tools, one by one. */
       readonly leftOut?: readonly LeftOut[];
     }
@@ -123,12 +121,12 @@ export async function finishSync(tx: TenantTransaction, revisionId: string, foun
 
   const inForce = await toolsInForce(tx, open.toolkitId);
   const { tools, server, protocolVersion, sourceHash, leftOut = [] } = found;
-  const error = errorOf(tools, found.told ?? null);
+  const error = errorOf(tools, found.note ?? null);
   const state = tools.length === 0 ? 'failed' : isInForce(tools, inForce) ? 'unchanged' : 'inactive';
   const quarantined = open.onChange === 'keep' ? [] : differing(tools, inForce);
   await quarantineTools(tx, open.toolkitId, quarantined);
   const diff = diffTools(open.activeTools ?? [], tools);
-  const told = toldLeftOut(leftOut).leftOut;
+  const note = reportLeftOut(leftOut).leftOut;
   await storeSync(tx, revisionId, {
     state,
     tools,
@@ -138,10 +136,10 @@ export async function finishSync(tx: TenantTransaction, revisionId: string, foun
     server,
     protocolVersion,
     error,
-    leftOut: told,
+    leftOut: note,
     leftOutCount: leftOut.length,
   });
-  await noteLook(tx, open.toolkitId, {
+  await recordCheck(tx, open.toolkitId, {
     reachable: true,
     error: state === 'failed' ? error : null,
     facts: { server, protocolVersion },
@@ -157,10 +155,10 @@ export async function scheduleNextSync(tx: TenantTransaction, toolkitId: string)
 async function failSync(tx: TenantTransaction, open: OpenSync, found: Extract<SyncFindings, { readonly error: string }>): Promise<void> {
   const error = found.error.slice(0, maxErrorChars);
   await failSyncing(tx, open.toolkitId, { error });
-  await noteLook(tx, open.toolkitId, { reachable: found.reachable ?? false, error, facts: null });
+  await recordCheck(tx, open.toolkitId, { reachable: found.reachable ?? false, error, facts: null });
 }
 
-function errorOf(tools: readonly ToolkitTool[], told: string | null): string | null {
-  if (tools.length > 0) return told?.slice(0, maxErrorChars) ?? null;
-  return (told === null ? 'The server offers no tools.' : `No tool of the server can be kept. ${told}`).slice(0, maxErrorChars);
+function errorOf(tools: readonly ToolkitTool[], note: string | null): string | null {
+  if (tools.length > 0) return note?.slice(0, maxErrorChars) ?? null;
+  return (note === null ? 'The server offers no tools.' : `No tool of the server can be kept. ${note}`).slice(0, maxErrorChars);
 }

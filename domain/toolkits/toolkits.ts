@@ -9,7 +9,7 @@ import { agentsBinding } from '../../db/toolkits/toolkits.ts';
 import { toolsOfToolkit } from '../../db/tools/tools-of-toolkit.ts';
 import type { EgressPolicy } from '../../ports/egress/url.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { RefuseForeignAim } from '../tools/secret-aims.ts';
+import type { RefuseForeignAim } from '../tools/tools.ts';
 import { isAnotherServer, nextSyncOf, toolkitConfigOf } from './toolkit-rules.ts';
 import { failSyncing, quarantineTools, toolsInForce } from '../../db/toolkits/revisions.ts';
 
@@ -44,12 +44,12 @@ export interface ToolkitChanges {
 }
 
 /** Creates a toolkit without tools. Returns its id. Throws 422 for an address that can't be used, 403 for secrets that the caller may not send there. */
-export async function createToolkit(tx: TenantTransaction, home: RowScope, asked: NewToolkit, rules: ToolkitRules): Promise<string> {
-  const config = toolkitConfigOf(asked.kind, asked.config, await rules.policyOf(home.organizationId));
-  await rules.refuseForeignAim(home, [{ before: null, after: { ...config } }]);
+export async function createToolkit(tx: TenantTransaction, rowScope: RowScope, asked: NewToolkit, rules: ToolkitRules): Promise<string> {
+  const config = toolkitConfigOf(asked.kind, asked.config, await rules.policyOf(rowScope.organizationId));
+  await rules.refuseForeignAim(rowScope, [{ before: null, after: { ...config } }]);
   const toolkit = tx.em.create(Toolkit, {
     id: newId(),
-    ...home,
+    ...rowScope,
     slug: asked.slug,
     name: asked.name,
     description: asked.description,

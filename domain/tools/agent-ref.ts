@@ -14,14 +14,14 @@ export interface NamedAgent {
 /** Resolves the agent that a config of a tool in this row scope names at `pointer`. Throws 422 `required` and `reference`. */
 export async function resolveNamedAgent(
   tx: Pick<TenantTransaction, 'em'>,
-  home: RowScope,
+  rowScope: RowScope,
   { pointer, named }: { readonly pointer: string; readonly named: NamedAgent },
 ): Promise<StoredAgentRef> {
   const { agent } = named;
   if (agent.id === undefined && agent.slug === undefined) throw invalid(`${pointer}/agent`, 'required', 'id or slug is required');
   const revision = named.revision === undefined || named.revision === 'active' ? null : named.revision;
   const personaSlug = named.personaSlug ?? null;
-  const found = await findAgentTarget(tx, home, { agent, revision, personaSlug });
+  const found = await findAgentTarget(tx, rowScope, { agent, revision, personaSlug });
   const missing: Violation[] = [];
   if (!found) missing.push(reference(`${pointer}/agent`, 'agent', agent.slug ?? null));
   if (found && !found.hasRevision) missing.push(reference(`${pointer}/revision`, 'agent_revision', null));

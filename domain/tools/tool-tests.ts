@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Caller } from '../../db/caller.ts';
 import { addOutbox } from '../../db/outbox.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { refuseRank } from '../../db/caller-scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import {
   claimToolTestRow,
@@ -61,8 +61,8 @@ export async function startToolTest(tx: TenantTransaction, asked: NewTest): Prom
       workflowId,
       taskQueue: taskQueues.runs,
       args: [{ testId: id }],
-      organizationId: asked.home.organizationId,
-      workspaceId: asked.home.workspaceId,
+      organizationId: asked.rowScope.organizationId,
+      workspaceId: asked.rowScope.workspaceId,
       correlationId: tx.correlationId,
       reuse: 'reject_duplicate',
       priority: 1,

@@ -10,7 +10,6 @@ import { ToolVersion } from '../../db/tools/tool-version.entity.ts';
 import { newestVersions } from '../../db/tools/tools-of-toolkit.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { RefuseForeignAim } from './secret-aims.ts';
 import { creatableToolKinds, type CreatableToolKind } from './tool-config.ts';
 import { descriptorOf } from './tool-descriptor.ts';
 import {
@@ -27,7 +26,7 @@ import { shapeOf, type ToolChecks, type ToolShape } from './tool-shape.ts';
 /** What decides, beside the rows, whether an author may create or change a tool. */
 export interface ToolRules {
   /** What the rules need from the deployment and the tool's row scope. */
-  readonly checksFor: (home: RowScope) => Promise<ToolChecks>;
+  readonly checksFor: (rowScope: RowScope) => Promise<ToolChecks>;
   readonly refuseForeignAim: RefuseForeignAim;
   /** Throws 422 unless a config has the form of its kind. */
   readonly checkConfigForm: (kind: CreatableToolKind, config: Readonly<Record<string, unknown>>) => void;
@@ -37,11 +36,11 @@ export interface ToolRules {
  * Creates an author's tool, whose config has the form of its kind. Returns its id. Throws 422 for settings that can't be used, 403 for secrets that the caller
  * may not send there.
  */
-export async function createTool(tx: TenantTransaction, home: RowScope, asked: NewToolSettings, rules: ToolRules): Promise<string> {
+export async function createTool(tx: TenantTransaction, rowScope: RowScope, asked: NewToolSettings, rules: ToolRules): Promise<string> {
   const { kind, config = {}, inputSchema, clientOwned = false } = asked;
-  const shape = await shapeOf({ kind, config, inputSchema, clientOwned }, await rules.checksFor(home));
-  await rules.refuseForeignAim(home, [{ before: null, after: shape.config }]);
-  return insertTool(tx, { ...home, ...toNewTool(asked, shape) });
+  const shape = await shapeOf({ kind, config, inputSchema, clientOwned }, await rules.checksFor(rowScope));
+  await rules.refuseForeignAim(rowScope, [{ before: null, after: shape.config }]);
+  return insertTool(tx, { ...rowScope, ...toNewTool(asked, shape) });
 }
 
 /**
@@ -137,3 +136,14 @@ async function shapeOfChange(tool: Tool, asked: ToolSettings, rules: ToolRules):
   const inputSchema = asked.inputSchema ?? (mayHaveSchema ? tool.inputSchema : undefined);
   return shapeOf({ kind, config, inputSchema, clientOwned }, await rules.checksFor(tool));
 }
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** A config that comes into force; `before` is null when there was none. */
+export interface AimChange {
+  readonly before: Config | null;
+  readonly after: Config;
+}
+
+/** Throws 403 unless the caller may send the secrets that the configs name where the configs send them, for a row in this row scope. */
+export type RefuseForeignAim = (rowScope: RowScope, changes: readonly AimChange[]) => Promise<void>;

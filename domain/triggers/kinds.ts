@@ -46,7 +46,7 @@ export function refuseKindGlob(glob: string): void {
     );
 }
 
-/** A glob as a regular expression of PostgreSQL, as `db/triggers/kind-glob.ts` writes it. */
+/** A glob as a regular expression of PostgreSQL, as `db/triggers/events.ts` writes it. */
 export function patternOfGlob(glob: string): string {
   return `^${glob.replaceAll('.', '\\.').replaceAll('**', '.+').replaceAll('*', '[^.]+')}$`;
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { open, seal } from '../../db/envelope.ts';
+import { decrypt, encrypt } from '../../db/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
+import { endpointBinding } from '../../db/encrypted-columns.ts';
 import { stopPending } from '../../db/webhooks/callbacks.ts';
 import { dropWaiting } from '../../db/webhooks/groups.ts';
 import { countEndpoints } from '../../db/webhooks/endpoints.ts';
@@ -106,7 +106,7 @@ export async function rotateEndpointSecret(
   if (endpoint.secretsEnc === null)
     throw fail('state_conflict', { reason: 'no_secret', detail: 'The endpoint has no secret because its verification is none.' });
   const binding = endpointBinding(endpoint.organizationId, endpoint.id);
-  const [newest] = secretsIn(await open(tx.em, deps.keys, binding, endpoint.secretsEnc));
+  const [newest] = secretsIn(await decrypt(tx.em, deps.keys, binding, endpoint.secretsEnc));
 
   const secret = rotation.secret ?? newSecret();
   const kept = overlapSeconds > 0 && newest !== undefined ? [secret, newest] : [secret];
@@ -136,5 +136,5 @@ function sealSecrets(
   { id, organizationId }: { readonly id: string; readonly organizationId: string },
   secrets: readonly string[],
 ): Promise<Buffer> {
-  return seal(tx.em, keys, endpointBinding(organizationId, id), Buffer.from(JSON.stringify(secrets)));
+  return encrypt(tx.em, keys, endpointBinding(organizationId, id), Buffer.from(JSON.stringify(secrets)));
 }

@@ -3,7 +3,7 @@ import { member } from './members.ts';
 import type { SendOutcome, ServiceDeps, ServiceFile } from './service.ts';
 
 const maxAnswerBytes = 4 * 1024 * 1024;
-const tryLimitMs = 15_000;
+const maxTryMs = 15_000;
 
 export interface ServiceCall {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'PUT';
@@ -36,7 +36,7 @@ export async function callService(
     policy: policyOf(url),
     redirects: 0,
     maxBytes: maxAnswerBytes,
-    headersTimeoutMs: form === undefined ? tryLimitMs : 2 * tryLimitMs,
+    headersTimeoutMs: form === undefined ? maxTryMs : 2 * maxTryMs,
     signal: deps.signal,
   });
   return { status: answer.status, headers: answer.headers, body: parsed(answer.body) };
@@ -81,7 +81,7 @@ export async function trySend(work: () => Promise<SendOutcome>): Promise<SendOut
       return { result: error.mayHaveArrived ? 'uncertain' : 'refused', error: `egress_refused: ${error.message}` };
     if (error instanceof EgressUnreachable) return { result: error.mayHaveArrived ? 'uncertain' : 'failed', error: error.message };
     if (error instanceof Error && error.name === 'TimeoutError')
-      return { result: 'uncertain', error: `no answer within ${tryLimitMs / 1_000} seconds` };
+      return { result: 'uncertain', error: `no answer within ${maxTryMs / 1_000} seconds` };
     throw error;
   }
 }

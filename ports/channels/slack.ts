@@ -26,7 +26,7 @@ const aboutSlack: ReadonlySet<string> = new Set([
 /** Slack, by its Web API (https://api.slack.com/web). */
 export const slack: ChannelService = {
   send: (deps, channel, part) =>
-    trySend(async () => judged(await call(deps, channel, 'chat.postMessage', { ...placeOf(part), ...contentOf(part), ...quiet }))),
+    trySend(async () => judged(await call(deps, channel, 'chat.postMessage', { ...routeOf(part), ...contentOf(part), ...quiet }))),
   edit: (deps, channel, { externalId, ...part }) =>
     trySend(async () =>
       judged(await call(deps, channel, 'chat.update', { channel: part.route['channel'], ts: externalId, ...contentOf(part) })),
@@ -100,7 +100,7 @@ function bot({ secrets }: ServiceChannel): Record<string, string> {
   return { authorization: `Bearer ${secrets['bot_token'] ?? ''}` };
 }
 
-function placeOf({ route }: ServicePart): object {
+function routeOf({ route }: ServicePart): object {
   return { channel: route['channel'], ...(route['thread_ts'] === undefined ? {} : { thread_ts: route['thread_ts'] }) };
 }
 

@@ -29,7 +29,7 @@ export function splitMarkdown(markdown: string, fit: PartLimit): string[] {
     if (open !== '') parts.push(open);
     open = block;
   };
-  for (const block of blocksOf(whole)) for (const [at, piece] of piecesOf(block, fit).entries()) add(piece, at === 0 ? '\n\n' : '\n');
+  for (const block of blocksOf(whole)) for (const [at, piece] of partsOf(block, fit).entries()) add(piece, at === 0 ? '\n\n' : '\n');
   if (open !== '') parts.push(open);
   return parts;
 }
@@ -62,13 +62,13 @@ function lineStart(markdown: string, offset: number): number {
   return markdown.slice(start, offset).trim() === '' ? start : offset;
 }
 
-function piecesOf(block: Block, fit: PartLimit): string[] {
+function partsOf(block: Block, fit: PartLimit): string[] {
   if (fits(block.text, fit)) return [block.text];
-  return block.isFenced ? fencedPieces(block.text, fit) : cutToFit(block.text, fit);
+  return block.isFenced ? fencedParts(block.text, fit) : cutToFit(block.text, fit);
 }
 
-/** Puts each piece between its own fences. */
-function fencedPieces(text: string, fit: PartLimit): string[] {
+/** Puts each part between its own fences. */
+function fencedParts(text: string, fit: PartLimit): string[] {
   const lines = text.split('\n');
   const head = lines[0] ?? '```';
   const fence = /^ {0,3}(`{3,}|~{3,})/.exec(head)?.[1] ?? '```';
@@ -87,18 +87,18 @@ function longer(left: string, right: string): string {
 
 /** Splits a text that is too long: after a line, otherwise after a word, otherwise anywhere except in a surrogate pair. */
 function cutToFit(text: string, fit: PartLimit): string[] {
-  const pieces: string[] = [];
+  const parts: string[] = [];
   let rest = text;
   while (!fits(rest, fit)) {
-    const at = cutAt(rest, longestFit(rest, fit));
-    pieces.push(rest.slice(0, at).replace(/\n$/, ''));
+    const at = cutAt(rest, maxFitChars(rest, fit));
+    parts.push(rest.slice(0, at).replace(/\n$/, ''));
     rest = rest.slice(at);
   }
-  return [...pieces, rest].filter((piece) => piece.trim() !== '');
+  return [...parts, rest].filter((part) => part.trim() !== '');
 }
 
 /** Returns how many units from the start fit, at least one; what a form adds grows with the text nearly everywhere, so a binary search finds it. */
-function longestFit(text: string, fit: PartLimit): number {
+function maxFitChars(text: string, fit: PartLimit): number {
   let low = 1;
   let high = Math.min(text.length - 1, fit.limit);
   while (low < high) {
@@ -109,13 +109,13 @@ function longestFit(text: string, fit: PartLimit): number {
   return low;
 }
 
-function cutAt(text: string, most: number): number {
-  const head = text.slice(0, most);
+function cutAt(text: string, maxChars: number): number {
+  const head = text.slice(0, maxChars);
   const line = head.lastIndexOf('\n') + 1;
-  if (line > most / 4) return line;
+  if (line > maxChars / 4) return line;
   const word = head.search(/\s\S*$/) + 1;
-  if (word > most / 4) return word;
-  const unit = text.charCodeAt(most - 1);
+  if (word > maxChars / 4) return word;
+  const unit = text.charCodeAt(maxChars - 1);
   // Between the halves of a pair: one unit earlier, or, for a pair at the very start, after it.
-  return unit >= 0xd800 && unit <= 0xdbff ? (most > 1 ? most - 1 : 2) : most;
+  return unit >= 0xd800 && unit <= 0xdbff ? (maxChars > 1 ? maxChars - 1 : 2) : maxChars;
 }

@@ -13,7 +13,7 @@ import {
 /** Telegram, by its Bot API (https://core.telegram.org/bots/api). */
 export const telegram: ChannelService = {
   send: (deps, channel, part) =>
-    trySend(async () => judged(await call(deps, channel, 'sendMessage', { ...placeOf(part), ...contentOf(part) }))),
+    trySend(async () => judged(await call(deps, channel, 'sendMessage', { ...routeOf(part), ...contentOf(part) }))),
   edit: (deps, channel, { externalId, ...part }) =>
     trySend(async () => {
       const answer = await call(deps, channel, 'editMessageText', {
@@ -33,7 +33,7 @@ export const telegram: ChannelService = {
     upload: (deps, { secrets }, part) =>
       trySend(async () => {
         const form = new FormData();
-        for (const [name, value] of Object.entries(placeOf(part)))
+        for (const [name, value] of Object.entries(routeOf(part)))
           if (value !== undefined) form.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
         form.set('document', await filePart(part.file), part.file.name);
         return judged(await callService(deps, { url: `${deps.urls.telegram}/bot${secrets['bot_token'] ?? ''}/sendDocument`, form }));
@@ -79,7 +79,7 @@ function call(deps: ServiceDeps, { secrets }: ServiceChannel, method: string, bo
   return callService(deps, { url: `${deps.urls.telegram}/bot${secrets['bot_token'] ?? ''}/${method}`, body });
 }
 
-function placeOf({ route, part }: ServicePart): Record<string, unknown> {
+function routeOf({ route, part }: ServicePart): Record<string, unknown> {
   const { chat_id, message_thread_id, message_id } = route;
   return {
     chat_id,

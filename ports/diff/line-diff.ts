@@ -1,3 +1,5 @@
+import type { Hunk, PatchLine } from './patch.ts';
+
 interface Edit {
   readonly kind: ' ' | '-' | '+';
   readonly line: string;
@@ -96,4 +98,16 @@ function hunkText(edits: readonly Edit[], from: number, to: number): string {
   const start = (other: '-' | '+') => count(edits.slice(0, from), other) + (count(lines, other) > 0 ? 1 : 0);
   const head = `@@ -${start('+')},${count(lines, '+')} +${start('-')},${count(lines, '-')} @@`;
   return [head, ...lines.map(({ kind, line }) => kind + line)].join('\n');
+}
+
+const signs = { context: ' ', added: '+', removed: '-' } as const satisfies Record<PatchLine['kind'], string>;
+
+/** Writes hunks as git prints them, in the form that `parseHunks` reads. */
+export function writeHunks(hunks: readonly Hunk[]): string {
+  const parts: string[] = [];
+  for (const { oldStart, oldLines, newStart, newLines, section, lines } of hunks) {
+    parts.push(`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@ ${section}\n`);
+    for (const { kind, text, noNewline } of lines) parts.push(signs[kind], text, noNewline ? '\n\\ No newline at end of file\n' : '\n');
+  }
+  return parts.join('');
 }

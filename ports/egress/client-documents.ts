@@ -15,7 +15,7 @@ export interface ClientDocument {
 /** Where documents are stored. */
 export interface DocumentStore {
   /** Whether the document has been stored since the lookup, and is still valid. */
-  isKept(): Promise<boolean>;
+  isStored(): Promise<boolean>;
   /** Validates and stores a document. */
   keep(found: ClientDocument): Promise<void>;
 }
@@ -47,16 +47,16 @@ export function createClientDocuments({ egress, now }: { egress: Egress; now: ()
   const failures = new Map<string, number>();
   const underWay = new Map<string, Promise<void>>();
 
-  const noteFailure = (clientId: string): void => {
+  const recordFailure = (clientId: string): void => {
     const [oldest] = failures.keys();
     if (failures.size >= failuresMax && oldest !== undefined) failures.delete(oldest);
     failures.set(clientId, now().getTime() + failureMs);
   };
   const readOnce: ClientDocuments['read'] = async (clientId, store) => {
     try {
-      if (!(await store.isKept())) await store.keep(await fetchDocument(egress, clientId));
+      if (!(await store.isStored())) await store.keep(await fetchDocument(egress, clientId));
     } catch (error) {
-      if (error instanceof DocumentRefused) noteFailure(clientId);
+      if (error instanceof DocumentRefused) recordFailure(clientId);
       throw error;
     } finally {
       underWay.delete(clientId);

@@ -5,10 +5,9 @@ import { Agent, buildConnector, request, type Dispatcher } from 'undici';
 import { hopsHeader } from '../../workflows/contracts/triggers/hops.ts';
 import { acceptedCodings, codingsOf, undoCodings } from './content-coding.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from './errors.ts';
-import { openSocket, type SocketTarget } from './socket.ts';
+import { openSocket, type SocketTarget, publicLookup } from './socket.ts';
 import { checkUrlForm, isExcepted, isReservedHeader, refusals, type EgressPolicy } from './url.ts';
 import { isPublic, literalAddress } from './public-address.ts';
-import { publicLookup } from './public-lookup.ts';
 
 export { EgressRefused, EgressUndecodable, EgressUnreachable } from './errors.ts';
 export { checkUrlForm, type EgressPolicy } from './url.ts';

@@ -1,9 +1,9 @@
-import type { lookup as dnsLookup } from 'node:dns';
+import type { lookup as dnsLookup, LookupAddress } from 'node:dns';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, type Socket, type LookupFunction } from 'node:net';
 import { EgressRefused, EgressUnreachable } from './errors.ts';
-import { isExceptedHost, refusalOfHost, type EgressPolicy } from './url.ts';
-import { publicLookup } from './public-lookup.ts';
+import { isExceptedHost, refusalOfHost, type EgressPolicy, refusals } from './url.ts';
+import { isPublic } from './public-address.ts';
 
 /** A server that speaks another protocol than HTTP. */
 export interface SocketTarget {
@@ -43,4 +43,17 @@ function faultOf(error: unknown, signal: AbortSignal): unknown {
   );
   unreachable.mayHaveArrived = false;
   return unreachable;
+}
+
+/** Resolves once and passes only checked addresses to the socket: the address that was checked is the one that is connected to. */
+export function publicLookup(resolve: typeof dnsLookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => {
+      if (error) return callback(error, '', 0);
+      const allowed = found.filter(({ address }) => isPublic(address));
+      const first = allowed[0];
+      if (!first || allowed.length < found.length) return callback(new EgressRefused(refusals.notPublic), '', 0);
+      return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
+    });
+  };
 }

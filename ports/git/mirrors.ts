@@ -106,14 +106,14 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
   /** Runs a command until the mirror, or all of them, exceed their limit. An unfinished pack is removed as well. */
   async function watched(folder: string, target: MirrorTarget, command: GitCommand): Promise<GitOutput> {
     const over = new AbortController();
-    const timer = setInterval(() => void look().catch(() => undefined), watchMs);
-    const look = async () => {
+    const timer = setInterval(() => void check().catch(() => undefined), watchMs);
+    const check = async () => {
       const isOver = (await sizeOf(folder)).bytes > target.maxBytes || (await isFull());
       if (isOver) over.abort(new GitError('too_large', 'the mirror would take more disk than it may'));
     };
     try {
       const output = await runGit({ ...command, signal: AbortSignal.any([command.signal, over.signal]) });
-      await look();
+      await check();
       if (over.signal.aborted) throw over.signal.reason;
       return output;
     } catch (thrown) {

@@ -1,4 +1,4 @@
-import { isMark, markInexact, withoutMark } from '../../workflows/contracts/tools/exact-json.ts';
+import { isTag, tagInexact, withoutTag } from '../../workflows/contracts/tools/exact-json.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { decodeBody, depthOf, groupPairs } from '../request-text.ts';
 import { wellFormed } from './texts.ts';
@@ -23,14 +23,14 @@ export function parseHookBody(bytes: Buffer, contentType: string | undefined): u
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(markInexact(text, 'large'));
+    return JSON.parse(tagInexact(text, 'large'));
   } catch (cause) {
     throw fail('malformed_request', { detail: 'The body is not valid JSON.', cause });
   }
 }
 
 function cleaned(node: unknown): unknown {
-  if (typeof node === 'string') return isMark(node) ? withoutMark(node) : wellFormed(node);
+  if (typeof node === 'string') return isTag(node) ? withoutTag(node) : wellFormed(node);
   if (Array.isArray(node)) return node.map(cleaned);
   if (typeof node !== 'object' || node === null) return node;
   const kept = Object.entries(node).filter(([key]) => key !== '__proto__');

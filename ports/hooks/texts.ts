@@ -70,8 +70,8 @@ const shownHeaders = [
   'x-shopify-shop-domain',
   'x-event-type',
 ] as const;
-const longestShown = 1_000;
-const longestName = 200;
+const maxShownChars = 1_000;
+const maxNameChars = 200;
 const maxQuery = 100;
 const maxWarnings = 20;
 
@@ -80,7 +80,7 @@ export function shownHeadersOf({ headers }: Pick<HookRequest, 'headers'>): Recor
   return Object.fromEntries(
     shownHeaders.flatMap((name) => {
       const value = headers[name];
-      return value === undefined ? [] : [[name, wellFormed(value).slice(0, longestShown)]];
+      return value === undefined ? [] : [[name, wellFormed(value).slice(0, maxShownChars)]];
     }),
   );
 }
@@ -88,7 +88,7 @@ export function shownHeadersOf({ headers }: Pick<HookRequest, 'headers'>): Recor
 /** Returns the parameters of a query without the token. */
 export function shownQueryOf({ query }: Pick<HookRequest, 'query'>): Record<string, string> {
   const shown = Object.entries(query).filter(([name]) => name !== 'token' && name !== '__proto__');
-  return Object.fromEntries(shown.slice(0, maxQuery).map(([name, value]) => [wellFormed(name).slice(0, longestName), wellFormed(value)]));
+  return Object.fromEntries(shown.slice(0, maxQuery).map(([name, value]) => [wellFormed(name).slice(0, maxNameChars), wellFormed(value)]));
 }
 
 /**
@@ -153,7 +153,7 @@ const fieldNames = {
 } as const;
 
 function missing(field: string, path: string): HookWarning {
-  return { code: 'missing_value', field, message: `${path.slice(0, longestName)} has no value, and was left empty.` };
+  return { code: 'missing_value', field, message: `${path.slice(0, maxNameChars)} has no value, and was left empty.` };
 }
 
 /** Returns a text that PostgreSQL and UTF-8 can represent. */

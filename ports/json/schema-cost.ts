@@ -58,19 +58,19 @@ export function costProblem(root: Node): CostProblem | null {
     return sum;
   }
 
-  function look(node: unknown, pointer: string): CostProblem | null {
+  function check(node: unknown, pointer: string): CostProblem | null {
     if (!isNode(node)) return null;
     const count = visits(node);
     if (count === Infinity) return { pointer, message: 'it refers to itself without descending into the value' };
     if (count > maxVisits) return { pointer, message: `one level of a value would take more than ${maxVisits} visits` };
     for (const [keyword, child, step] of childrenOf(node)) {
-      const found = look(child, `${pointer}/${keyword}${step}`);
+      const found = check(child, `${pointer}/${keyword}${step}`);
       if (found) return found;
     }
     return null;
   }
 
-  return look(root, '');
+  return check(root, '');
 }
 
 function inPlaceOf(root: Node, node: Node): unknown[] {

@@ -77,16 +77,16 @@ function isLoose(root: Node, start: unknown): boolean {
   return false;
 }
 
-/** Calls `look` for a schema and every schema in it. */
-function visit(node: unknown, pointer: string, look: (node: Node, pointer: string) => void): void {
-  if (Array.isArray(node)) return node.forEach((child, at) => visit(child, `${pointer}/${at}`, look));
+/** Calls `checkStep` for a schema and every schema in it. */
+function visit(node: unknown, pointer: string, check: (node: Node, pointer: string) => void): void {
+  if (Array.isArray(node)) return node.forEach((child, at) => visit(child, `${pointer}/${at}`, check));
   if (!isNode(node)) return;
-  look(node, pointer);
+  check(node, pointer);
   for (const [keyword, value] of Object.entries(node)) {
     if (dataKeywords.has(keyword)) continue;
     const at = `${pointer}/${step(keyword)}`;
-    if (!mapsOfNames.has(keyword)) visit(value, at, look);
-    else for (const [name, child] of entriesOf(value)) visit(child, `${at}/${step(name)}`, look);
+    if (!mapsOfNames.has(keyword)) visit(value, at, check);
+    else for (const [name, child] of entriesOf(value)) visit(child, `${at}/${step(name)}`, check);
   }
 }
 

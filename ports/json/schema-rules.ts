@@ -119,13 +119,13 @@ function shapeProblems(schema: unknown): SchemaProblem[] {
 }
 
 /** The location of a node, and whether its keys are keywords, names that the author chose, or part of a value. */
-interface Place {
+interface Location {
   readonly pointer: string;
   readonly depth: number;
   readonly kind: 'schema' | 'names' | 'value';
 }
 
-function walk(node: unknown, { pointer, depth, kind }: Place, refused: readonly string[], problems: SchemaProblem[]): void {
+function walk(node: unknown, { pointer, depth, kind }: Location, refused: readonly string[], problems: SchemaProblem[]): void {
   if (problems.length >= maxProblems || node === null || typeof node !== 'object') return;
   if (depth > maxDepth) {
     problems.push({ pointer, rule: 'max_depth', message: `must be at most ${maxDepth} levels deep` });
@@ -141,7 +141,7 @@ function walk(node: unknown, { pointer, depth, kind }: Place, refused: readonly 
   }
 }
 
-function kindBelow(kind: Place['kind'], key: string): Place['kind'] {
+function kindBelow(kind: Location['kind'], key: string): Location['kind'] {
   if (kind !== 'schema') return kind === 'names' ? 'schema' : 'value';
   if (dataKeywords.has(key)) return 'value';
   return mapsOfNames.has(key) ? 'names' : 'schema';

@@ -52,18 +52,18 @@ export class McpError extends Error {
 export interface FailedTalk {
   readonly wire: WireState;
   /** Whether the transport held a session when the request left. */
-  readonly hadSession: boolean;
+  readonly hadMcpSession: boolean;
 }
 
 /** Maps an error of the SDK to one of ours, or to one of the egress guard's. */
-export function toMcpError(error: unknown, { wire, hadSession }: FailedTalk): Error {
+export function toMcpError(error: unknown, { wire, hadMcpSession }: FailedTalk): Error {
   for (let at: unknown = error; at instanceof Error; at = at.cause)
     if (at instanceof McpError || at instanceof EgressRefused || at instanceof EgressUnreachable || at instanceof McpTooMuch) return at;
   if (wire.failure instanceof Error) return wire.failure;
 
   if (wire.status === 401 || UnauthorizedError.isInstance(error))
     return new McpError('unauthorized', 'the server asks for authorization', { code: 401, challenge: wire.challenge });
-  if (wire.status === 404 && hadSession) return new McpError('session_lost', 'the server does not know the session any more');
+  if (wire.status === 404 && hadMcpSession) return new McpError('session_lost', 'the server does not know the session any more');
   if (UnsupportedProtocolVersionError.isInstance(error)) return unsupported();
   if (ProtocolError.isInstance(error)) return new McpError('refused', error.message, { code: error.code });
   if (SdkHttpError.isInstance(error)) return new McpError('status', `the server answered ${error.status}`, { code: error.status });

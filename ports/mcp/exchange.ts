@@ -24,7 +24,7 @@ interface Operation extends WireState {
 const operations = new AsyncLocalStorage<Operation>();
 /** Ends the request that is being sent when its exchange ends. */
 const requests = new AsyncLocalStorage<AbortSignal | null>();
-const operationLimitBytes = 32 * 1024 * 1024;
+const maxOperationBytes = 32 * 1024 * 1024;
 const lingerMs = 5_000;
 
 /** What the current exchange has seen of the wire, and what ends its request; for the client's `fetch`. */
@@ -97,7 +97,7 @@ export interface OperationParts {
   readonly signal: AbortSignal;
   readonly headers: Readonly<Record<string, string>> | null;
   readonly death: AbortSignal;
-  readonly hadSession: boolean;
+  readonly hadMcpSession: boolean;
   /** Only the deadline ends a handshake: it consists of several requests, each of which may end early. */
   readonly isCuttable: boolean;
 }
@@ -108,14 +108,14 @@ export interface OperationParts {
  */
 export async function operation<R>(
   work: (signal: AbortSignal) => Promise<R>,
-  { signal, headers, death, hadSession, isCuttable }: OperationParts,
+  { signal, headers, death, hadMcpSession, isCuttable }: OperationParts,
 ): Promise<R> {
   signal.throwIfAborted();
   const ended = new AbortController();
   const over = new AbortController();
   const asked: Operation = {
     headers,
-    leftBytes: operationLimitBytes,
+    leftBytes: maxOperationBytes,
     status: null,
     challenge: null,
     failure: null,
@@ -136,7 +136,7 @@ export async function operation<R>(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (ended.signal.aborted) throw ended.signal.reason;
-    throw toMcpError(error, { wire: asked, hadSession });
+    throw toMcpError(error, { wire: asked, hadMcpSession });
   } finally {
     // A stream that has delivered its answer ends by itself, and its connection serves the next request.
     if (isDone) setTimeout(() => over.abort(), lingerMs).unref();

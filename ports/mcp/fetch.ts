@@ -38,13 +38,13 @@ export interface McpFetchOptions {
 }
 
 /** Maximum bytes of a single JSON body or a single event. */
-const messageLimitBytes = 10 * 1024 * 1024;
+const maxMessageBytes = 10 * 1024 * 1024;
 /** Longer than any tool may take: each caller has its own deadline. */
 const headersTimeoutMs = 15 * 60_000;
 
 /**
  * Returns the `fetch` of the MCP client, through the egress guard: no redirect, no cookie, bounded bodies, event streams as they arrive, with tags
- * (`markInexact`) for the numbers that the client would change. Headers of the author never replace those of the protocol.
+ * (`tagInexact`) for the numbers that the client would change. Headers of the author never replace those of the protocol.
  */
 export function createMcpFetch({ egress, policy, headers: authorHeaders, wire: currentWire, over }: McpFetchOptions): FetchLike {
   return async (input, init = {}) => {
@@ -93,7 +93,7 @@ function bound(body: Readable, { isStream, wire, translate }: Bounds): ReadableS
       if (end >= 0) size = text.length - end;
       tail = text.slice(-4);
     }
-    if (size > messageLimitBytes || (wire && wire.leftBytes < 0)) throw new McpTooMuch();
+    if (size > maxMessageBytes || (wire && wire.leftBytes < 0)) throw new McpTooMuch();
   };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -1,11 +1,11 @@
 import { specTypeSchemas, type JSONRPCMessage, type Tool } from '@modelcontextprotocol/client';
-import { unmarkSchemas } from '../../workflows/contracts/tools/exact-json.ts';
+import { untagSchemas } from '../../workflows/contracts/tools/exact-json.ts';
 
 /** The `_meta` key under which an unreadable tool holds the reason, in place of its content. */
 const reasonName = 'longhaul/unreadable';
 /** The `_meta` key under which a tool carries its output schema past the SDK. */
 const outputName = 'longhaul/outputSchema';
-const limitReason = 200;
+const maxReasonChars = 200;
 /** Deeper than any accepted schema; checks of a deeper tool would overflow the stack. */
 const maxDepth = 64;
 
@@ -32,7 +32,7 @@ export function listedNames(message: JSONRPCMessage): string[] {
 
 /** Returns a placeholder for a tool that is omitted. */
 export function unreadableTool(name: string, reason: string): Tool {
-  return { name, inputSchema: { type: 'object' }, _meta: { [reasonName]: reason.slice(0, limitReason) } };
+  return { name, inputSchema: { type: 'object' }, _meta: { [reasonName]: reason.slice(0, maxReasonChars) } };
 }
 
 /** Returns why a tool of a list can't be read; null for one that can. */
@@ -62,7 +62,7 @@ function readable(raw: unknown): Tool {
   // Null means absent, as many servers use it.
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
   if (isDeeper(said, maxDepth)) return unreadableTool(nameOf(raw), `is nested more than ${maxDepth} levels deep`);
-  const tool = unmarkSchemas(said);
+  const tool = untagSchemas(said);
   const judged = specTypeSchemas.Tool['~standard'].validate(tool);
   // The SDK's schemas are synchronous.
   const [issue] = 'issues' in judged ? (judged.issues ?? []) : [];

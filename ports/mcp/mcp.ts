@@ -44,7 +44,7 @@ export interface McpSession extends McpServerFacts {
   /** Returns every tool that the server offers, bypassing any cache; a tool that can't be used is replaced by one that holds the reason (`unreadableOf`). */
   listTools(patience: McpPatience): Promise<Tool[]>;
   /**
-   * `tool` is the pinned descriptor: its parameters that mirror into headers are sent there. The result holds tags (`markInexact`) for numbers that a double
+   * `tool` is the pinned descriptor: its parameters that mirror into headers are sent there. The result holds tags (`tagInexact`) for numbers that a double
    * would change.
    */
   callTool(call: McpCall, patience: McpPatience): Promise<CallToolResult>;
@@ -116,7 +116,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
       signal,
       headers: own ?? null,
       death: death.signal,
-      hadSession: isConnected && sessionOf(transport),
+      hadMcpSession: isConnected && hasMcpSession(transport),
       isCuttable: isConnected,
     });
   try {
@@ -166,7 +166,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
   };
 }
 
-const limitFact = 200;
+const maxFactChars = 200;
 
 /**
  * Returns the server's own name and version, short and storable; icons and other fields may be of any size, and a website that is no web address is dropped.
@@ -176,12 +176,12 @@ function serverFacts(told: Readonly<Record<string, unknown>> | undefined, policy
   const facts = ['name', 'title', 'version', 'websiteUrl'].flatMap((field) => {
     const value = told[field];
     if (typeof value !== 'string' || (field === 'websiteUrl' && !isPageUrl(value, policy))) return [];
-    return [[field, value.slice(0, limitFact).toWellFormed().replaceAll('\0', '\uFFFD')] as const];
+    return [[field, value.slice(0, maxFactChars).toWellFormed().replaceAll('\0', '\uFFFD')] as const];
   });
   return Object.fromEntries(facts);
 }
 
-function sessionOf(transport: Transport): boolean {
+function hasMcpSession(transport: Transport): boolean {
   return transport instanceof SSEClientTransport || transport.sessionId !== undefined;
 }
 

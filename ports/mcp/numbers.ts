@@ -1,4 +1,4 @@
-import { markInexact } from '../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact } from '../../workflows/contracts/tools/exact-json.ts';
 
 /** Tags the numbers of a body that arrives in parts. */
 export interface NumberMarker {
@@ -13,15 +13,15 @@ const jsonLine = /^data:[ \t]*[\d"[\]{},-].*$/gm;
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 
 /**
- * Puts tags (`markInexact`) into the JSON of a body or of the events of a stream. It works by lines, since neither a number nor a string of JSON contains a
+ * Puts tags (`tagInexact`) into the JSON of a body or of the events of a stream. It works by lines, since neither a number nor a string of JSON contains a
  * line end, and on Latin-1, which preserves every byte.
  */
 export function createNumberMarker(isStream: boolean): NumberMarker {
   let waiting: Buffer[] = [];
 
-  const marked = (bytes: Buffer): Buffer => {
+  const tagged = (bytes: Buffer): Buffer => {
     const text = bytes.toString('latin1');
-    const exact = isStream ? text.replaceAll(jsonLine, (line) => markInexact(line, 'all')) : markInexact(text, 'all');
+    const exact = isStream ? text.replaceAll(jsonLine, (line) => tagInexact(line, 'all')) : tagInexact(text, 'all');
     return exact === text ? bytes : Buffer.from(exact, 'latin1');
   };
   return {
@@ -33,12 +33,12 @@ export function createNumberMarker(isStream: boolean): NumberMarker {
       }
       const lines = Buffer.concat([...waiting, part.subarray(0, end)]);
       waiting = [part.subarray(end)];
-      return marked(lines);
+      return tagged(lines);
     },
     end() {
       const rest = Buffer.concat(waiting);
       waiting = [];
-      return marked(rest);
+      return tagged(rest);
     },
   };
 }

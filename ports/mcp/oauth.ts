@@ -75,7 +75,7 @@ export interface AuthFacts {
 }
 
 const requestTimeoutMs = 10_000;
-const limitConsentUrl = 8_192;
+const maxConsentUrlChars = 8_192;
 
 /** Describes how a server that answered 401 expects authorization (RFC 9728, RFC 8414). Never throws: what can't be read is absent. */
 export async function describeAuth(way: OauthWay, url: string, challenge: string | null): Promise<AuthFacts> {
@@ -123,7 +123,7 @@ export async function askConsent(way: OauthWay, asked: ConsentRequest): Promise<
       ...scope,
       ...(at.resource === null ? {} : { resource: at.resource }),
     });
-    if (authorizationUrl.href.length > limitConsentUrl) throw new McpOauthError('the address of the consent is too long', true);
+    if (authorizationUrl.href.length > maxConsentUrlChars) throw new McpOauthError('the address of the consent is too long', true);
     return { url: authorizationUrl.href, state, at, client, verifier: codeVerifier, scopes };
   });
 }

@@ -15,27 +15,27 @@ const idForm = /^[\w-]{43}$/;
 /** Opens an MCP session of one principal; returns its id, of which only the hash is stored. Throws `service_unavailable` without Redis. */
 export async function openMcpSession(store: McpSessionStore, principal: string): Promise<string> {
   const id = randomBytes(32).toString('base64url');
-  await told(() => store.redis.set(keyOf(store, id), principal, 'EX', idleS));
+  await asFailure(() => store.redis.set(keyOf(store, id), principal, 'EX', idleS));
   return id;
 }
 
 /** Whether an MCP session exists and belongs to this principal; if so, its hour restarts. */
 export async function touchMcpSession(store: McpSessionStore, id: string, principal: string): Promise<boolean> {
   if (!idForm.test(id)) return false;
-  return (await told(() => store.redis.getex(keyOf(store, id), 'EX', idleS))) === principal;
+  return (await asFailure(() => store.redis.getex(keyOf(store, id), 'EX', idleS))) === principal;
 }
 
 /** Ends an MCP session; false when this principal has no such session. */
 export async function endMcpSession(store: McpSessionStore, id: string, principal: string): Promise<boolean> {
   if (!(await touchMcpSession(store, id, principal))) return false;
-  return (await told(() => store.redis.del(keyOf(store, id)))) === 1;
+  return (await asFailure(() => store.redis.del(keyOf(store, id)))) === 1;
 }
 
 function keyOf({ redisPrefix }: McpSessionStore, id: string): string {
   return `${redisPrefix}mcp:session:${createHash('sha256').update(id).digest('base64url')}`;
 }
 
-async function told<T>(command: () => Promise<T>): Promise<T> {
+async function asFailure<T>(command: () => Promise<T>): Promise<T> {
   try {
     return await command();
   } catch (cause) {

@@ -19,7 +19,7 @@ export interface McpSessions {
    * Works with the session of the key, connecting if needed. When the server no longer knows the session, it is reopened, once for all waiting callers, and the
    * work is repeated: it was not processed.
    */
-  use<R>(asked: McpUse, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R>;
+  use<R>(asked: McpUse, work: (mcpSession: McpSession, patience: McpPatience) => Promise<R>): Promise<R>;
   readonly size: () => number;
   close(): Promise<void>;
 }
@@ -32,28 +32,28 @@ export interface McpSessionsOptions {
 
 interface Entry {
   readonly opening: Promise<McpSession>;
-  session: McpSession | null;
+  mcpSession: McpSession | null;
   uses: number;
   timer: NodeJS.Timeout | null;
 }
 
 const idleMs = 60_000;
 const connectTimeoutMs = 15_000;
-const maxSessions = 500;
+const maxMcpSessions = 500;
 
 export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessionsOptions): McpSessions {
   const entries = new Map<string, Entry>();
   /** Servers that turned out to support only the older transport: the next connection begins with it. */
   const older = new Set<string>();
 
-  async function use<R>(asked: McpUse, work: (session: McpSession, patience: McpPatience) => Promise<R>, isAgain = false): Promise<R> {
+  async function use<R>(asked: McpUse, work: (mcpSession: McpSession, patience: McpPatience) => Promise<R>, isAgain = false): Promise<R> {
     const key = keyOf(asked);
     const entry = entryOf(key, asked);
     entry.uses += 1;
     try {
-      const session = await orAborted(entry.opening, asked.signal);
-      session.setHeaders(asked.headers);
-      return await work(session, { timeoutMs: asked.timeoutMs, signal: asked.signal, headers: asked.headers });
+      const mcpSession = await orAborted(entry.opening, asked.signal);
+      mcpSession.setHeaders(asked.headers);
+      return await work(mcpSession, { timeoutMs: asked.timeoutMs, signal: asked.signal, headers: asked.headers });
     } catch (error) {
       if (isAgain || !(error instanceof McpError) || error.kind !== 'session_lost') throw error;
       drop(key, entry);
@@ -65,19 +65,19 @@ export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessi
 
   function entryOf(key: string, asked: McpUse): Entry {
     const known = entries.get(key);
-    if (known && !known.session?.isDead()) {
+    if (known && !known.mcpSession?.isDead()) {
       if (known.timer) clearTimeout(known.timer);
       known.timer = null;
       return known;
     }
     if (known) drop(key, known);
-    if (entries.size >= maxSessions) dropIdlest();
-    const entry: Entry = { opening: open(key, asked), session: null, uses: 0, timer: null };
+    if (entries.size >= maxMcpSessions) dropIdlest();
+    const entry: Entry = { opening: open(key, asked), mcpSession: null, uses: 0, timer: null };
     entries.set(key, entry);
     entry.opening.then(
-      (session) => {
-        entry.session = session;
-        if (session.transport === 'sse') older.add(key);
+      (mcpSession) => {
+        entry.mcpSession = mcpSession;
+        if (mcpSession.transport === 'sse') older.add(key);
       },
       () => {
         older.delete(key);
@@ -89,7 +89,7 @@ export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessi
 
   // All waiting callers share it: no single caller's signal ends it.
   function open(key: string, { target, headers, onToolsChanged, timeoutMs }: McpUse): Promise<McpSession> {
-    if (older.size > 10 * maxSessions) older.clear();
+    if (older.size > 10 * maxMcpSessions) older.clear();
     const known = older.has(key) ? { ...target, transport: 'sse' as const } : target;
     const patience = { timeoutMs: Math.min(timeoutMs, connectTimeoutMs), signal: new AbortController().signal };
     return connectMcp(egress, known, { ...patience, headers, ...(onToolsChanged ? { onToolsChanged } : {}) });
@@ -126,7 +126,7 @@ export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessi
 
 async function closeEntry(entry: Entry): Promise<void> {
   if (entry.timer) clearTimeout(entry.timer);
-  await entry.opening.then((session) => session.close()).catch(() => undefined);
+  await entry.opening.then((mcpSession) => mcpSession.close()).catch(() => undefined);
 }
 
 function keyOf({ key, target }: McpUse): string {

@@ -111,7 +111,7 @@ function formOf(encoding: Json, isMultipart: boolean): FieldForm {
 }
 
 /** Maximum schemas that are inspected, each once: documents have circular references, and many that share targets. */
-const limitJudged = 500;
+const maxJudged = 500;
 
 /** Collects the fields of a schema, including those of the schemas that it is composed of. */
 function gather(
@@ -153,7 +153,7 @@ export function isTextual(document: Document, schema: unknown, pointer: string, 
   const found = resolved(document, schema, pointer);
   if (found === null) return true; // a value without a description may be anything
   const known = judged.get(found.pointer);
-  if (known !== undefined || judged.size > limitJudged) return known ?? true;
+  if (known !== undefined || judged.size > maxJudged) return known ?? true;
   judged.set(found.pointer, true);
   const { type, properties, items } = found.node;
   const isOfOtherType = type === undefined ? properties !== undefined || items !== undefined : ![type].flat().includes('string');
@@ -170,7 +170,7 @@ export function isTextual(document: Document, schema: unknown, pointer: string, 
 
 function unjudged(document: Document, { node, pointer }: { readonly node: unknown; readonly pointer: string }, judged: Set<string>) {
   const found = resolved(document, node, pointer);
-  if (found === null || judged.has(found.pointer) || judged.size > limitJudged) return null;
+  if (found === null || judged.has(found.pointer) || judged.size > maxJudged) return null;
   judged.add(found.pointer);
   return found;
 }

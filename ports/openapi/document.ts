@@ -1,5 +1,5 @@
 import { CORE_SCHEMA, floatCoreTag, intCoreTag, load, type ScalarTagDefinition } from 'js-yaml';
-import { markInexact, markOf, unmarkSchemas } from '../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact, tagOf, untagSchemas } from '../../workflows/contracts/tools/exact-json.ts';
 import { valueAt } from '../json/pointer.ts';
 import { maxDocumentBytes, type DocumentProblem } from './reader.ts';
 
@@ -26,7 +26,7 @@ export interface Document {
   target(reference: string, from: string): { readonly node: unknown; readonly pointer: string };
 }
 
-const limitChain = 16;
+const maxChain = 16;
 /** Aliases only share their target, but each is walked as if it were a copy. Of two values under one key the last counts, as in JSON. */
 const yamlLimits = {
   schema: CORE_SCHEMA.withTags(exactly(intCoreTag), exactly(floatCoreTag)),
@@ -59,7 +59,7 @@ export function openDocument(given: string | Uint8Array): Document {
     resolve(node, pointer) {
       let found: unknown = node;
       let place = pointer;
-      for (let step = 0; step < limitChain; step++) {
+      for (let step = 0; step < maxChain; step++) {
         if (!isObject(found)) throw new Unusable(place, 'type', 'must be an object');
         const reference = found['$ref'];
         if (typeof reference !== 'string') return { node: found, pointer: place };
@@ -98,15 +98,15 @@ function versionOf({ openapi }: Json): string {
 function parse(text: string): unknown {
   if (text.trimStart().startsWith('{')) {
     try {
-      const marked = markInexact(text, 'large');
-      const value: unknown = JSON.parse(marked);
-      return marked === text ? value : unmarkSchemas(value);
+      const tagged = tagInexact(text, 'large');
+      const value: unknown = JSON.parse(tagged);
+      return tagged === text ? value : untagSchemas(value);
     } catch {
       // A flow mapping of YAML begins like this, too.
     }
   }
   try {
-    return unmarkSchemas(load(text, yamlLimits));
+    return untagSchemas(load(text, yamlLimits));
   } catch {
     throw new Unusable('', 'syntax', 'is neither valid JSON nor valid YAML');
   }
@@ -126,7 +126,7 @@ function exactly(tag: ScalarTagDefinition<number>): ScalarTagDefinition {
     ...tag,
     resolve(source, isExplicit, name) {
       const number = tag.resolve(source, isExplicit, name);
-      return typeof number === 'number' ? (markOf(source.replace(/^\+/, ''), 'large') ?? number) : number;
+      return typeof number === 'number' ? (tagOf(source.replace(/^\+/, ''), 'large') ?? number) : number;
     },
   };
 }

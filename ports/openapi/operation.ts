@@ -109,17 +109,15 @@ function bodySchemaOf(document: Document, schemas: SchemaReader, { mode, content
 function urlOf({ path, operation }: FoundOperation, parameters: readonly ReadParameter[]): string {
   const names = new Map(parameters.flatMap(({ sent }) => (sent.in === 'path' ? [[sent.name, sent.argument] as const] : [])));
   // The part after # is never sent; some documents use it to distinguish operations of one path.
-  const pieces = path.replace(/#.*$/s, '').split(/\{([^{}]*)\}/);
-  const url = pieces
-    .map((piece, position) => (position % 2 === 0 ? literal(piece) : `{${names.get(piece.toWellFormed()) ?? ''}}`))
-    .join('');
+  const parts = path.replace(/#.*$/s, '').split(/\{([^{}]*)\}/);
+  const url = parts.map((part, position) => (position % 2 === 0 ? literal(part) : `{${names.get(part.toWellFormed()) ?? ''}}`)).join('');
   if (/(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(url)) throw new Unusable(operation.pointer, 'pattern', 'the path has a segment . or ..');
   return url;
 }
 
 /** Percent-encodes every character that is not allowed in a path or query (RFC 3986 §3.3), above all braces: they would name an argument. */
-function literal(piece: string): string {
-  return piece.toWellFormed().replaceAll(/%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%?]+/g, encodeURIComponent);
+function literal(part: string): string {
+  return part.toWellFormed().replaceAll(/%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%?]+/g, encodeURIComponent);
 }
 
 /** Returns the schema of a successful result, when the document describes it in JSON; it only informs, so one that is too large is left out. */

@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { usageOf } from '../sandbox/watch.ts';
 import { launchChild } from '../untrusted/launch.ts';
 import { takeParser, type Parser } from './text/line.ts';
-import type { ChildMessage, ParentMessage } from './messages.ts';
-import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
+import { type ChildMessage, type ParentMessage, ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
 
 /** Facts about a file, and what ends its parsing. */
 export interface ParseOptions {
@@ -28,9 +27,9 @@ const maxMemoryMb = 900;
 const kernelMb = 1_536;
 /** Time that the reader waits for the child; while the reader is busy, the child is at most one batch ahead. */
 const maxWorkMs = 10 * 60_000;
-const lookMs = 100;
+const pollMs = 100;
 /** A freeze of this process does not count as the file's time. */
-const maxPerLookMs = 1_000;
+const maxPerPollMs = 1_000;
 
 const main = fileURLToPath(new URL('./parse-child.ts', import.meta.url));
 /** The child's own code and libraries; besides these it may read only the file, so no document can make a parser read anything else. */
@@ -94,7 +93,7 @@ class Inbox {
     child.on('message', (message: ChildMessage) => this.#take(message));
     child.once('error', (error) => this.fail(new ParseFailure('parser_crashed', error.message)));
     child.once('exit', (code, signal) => this.fail(deathOf(code, signal)));
-    this.#timer = setInterval(() => this.#look(), lookMs);
+    this.#timer = setInterval(() => this.#poll(), pollMs);
   }
 
   next(): Promise<ChildMessage> {
@@ -122,9 +121,9 @@ class Inbox {
     this.#waiting = null;
   }
 
-  #look(): void {
+  #poll(): void {
     const now = performance.now();
-    if (this.#waiting) this.#workedMs += Math.min(now - this.#lookedAt, maxPerLookMs);
+    if (this.#waiting) this.#workedMs += Math.min(now - this.#lookedAt, maxPerPollMs);
     this.#lookedAt = now;
     if (this.#workedMs > maxWorkMs) this.fail(new ParseFailure('parser_timeout', 'Reading the file took more than ten minutes.'));
     else if (usageOf(this.#child.pid ?? 0).memoryMb > maxMemoryMb) this.fail(outOfMemory());

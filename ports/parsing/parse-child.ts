@@ -1,8 +1,7 @@
 // The script of a child process that parses one file and exits.
-import { watchParent } from '../untrusted/watch-parent.ts';
-import type { ChildMessage, ParentMessage } from './messages.ts';
+import { watchParent } from '../untrusted/lower-priority.ts';
+import { type ChildMessage, type ParentMessage, ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
 import { parse, type ParseJob } from './parse.ts';
-import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
 
 const batchParts = 64;
 const batchChars = 256 * 1024;

@@ -1,3 +1,5 @@
+import type { ParseJob } from './parse.ts';
+
 /** Where a page of a document begins in its text. */
 export interface PageStart {
   /** From 1. */
@@ -97,3 +99,12 @@ export const parseLimits = {
   rowsPerPart: 500,
   titleChars: 300,
 } as const;
+
+/** What the parent sends: the file, then `more` for each batch that it has received. */
+export type ParentMessage = { readonly kind: 'start'; readonly job: ParseJob } | { readonly kind: 'more' };
+
+/** What the child sends. After a batch it waits for `more` before it makes the next. */
+export type ChildMessage =
+  | { readonly kind: 'batch'; readonly parts: readonly ParsedPart[]; readonly warnings: readonly ParseWarning[] }
+  | { readonly kind: 'end'; readonly warnings: readonly ParseWarning[] }
+  | { readonly kind: 'failed'; readonly code: ParseFailureCode; readonly detail: string; readonly warnings: readonly ParseWarning[] };

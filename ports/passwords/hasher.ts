@@ -39,18 +39,18 @@ const limits = { maxMs: 1_000, heapMb: 32 };
 /** A thread starts when it is first needed, which takes as long as a few runs. */
 export function createPasswordHasher({ atOnce = runningMax }: { atOnce?: number } = {}): PasswordHasher {
   const threads = Array.from({ length: atOnce }, (): HashingThread => createBoundedThread(script, limits));
-  const inTurn = createTurns(threads);
+  const onFreeThread = createThreadQueue(threads);
 
   return {
     // The kind of the job determines which of the two results a thread returns.
-    verify: async (storedHash, password) => (await inTurn((thread) => thread.ask({ kind: 'verify', storedHash, password }))) === true,
-    hash: async (password, parameters) => String(await inTurn((thread) => thread.ask({ kind: 'hash', password, parameters }))),
+    verify: async (storedHash, password) => (await onFreeThread((thread) => thread.ask({ kind: 'verify', storedHash, password }))) === true,
+    hash: async (password, parameters) => String(await onFreeThread((thread) => thread.ask({ kind: 'hash', password, parameters }))),
     close: async () => void (await Promise.all(threads.map((thread) => thread.close()))),
   };
 }
 
 /** Runs each work with exclusive use of one thread. Throws `rate_limited` when too many wait. */
-function createTurns(threads: readonly HashingThread[]) {
+function createThreadQueue(threads: readonly HashingThread[]) {
   const queue = new PQueue({ concurrency: threads.length });
   const idle = [...threads];
 

@@ -20,7 +20,7 @@ export interface CodeJob {
  * unknown cause.
  */
 export type CodeReply = { readonly console: string } &
-  /** The value holds tags (`markInexact`) for numbers that a double would change. */
+  /** The value holds tags (`tagInexact`) for numbers that a double would change. */
   (
     | { readonly kind: 'done'; readonly value: unknown }
     | { readonly kind: 'failed'; readonly message: string }

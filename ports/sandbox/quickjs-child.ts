@@ -163,7 +163,7 @@ function problem(context: QuickJSContext, guest: Guest, error: QuickJSHandle): E
   if (message === 'stack overflow') return { kind: 'limit', reason: 'stack' };
   if (name === null && message === null && isFull(guest)) return { kind: 'limit', reason: 'memory' };
   if (name === null && message === null) return { kind: 'failed', message: thrownText(context, error) };
-  return { kind: 'failed', message: `${name ?? 'Error'}: ${message ?? ''}${placeOf(property(context, error, 'stack'))}` };
+  return { kind: 'failed', message: `${name ?? 'Error'}: ${message ?? ''}${locationOf(property(context, error, 'stack'))}` };
 }
 
 /** Returns a text property; null when there is none, or when reading it failed. */
@@ -182,7 +182,7 @@ function thrownText(context: QuickJSContext, thrown: QuickJSHandle): string {
   return isText ? `the code threw ${context.getString(thrown).slice(0, 500)}` : 'the code threw something that is no error';
 }
 
-function placeOf(stack: string | null): string {
+function locationOf(stack: string | null): string {
   const line = /code\.js:(\d+)/.exec(stack ?? '')?.[1];
   return line === undefined ? '' : ` (line ${line})`;
 }

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import PQueue from 'p-queue';
-import { markInexact } from '../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact } from '../../workflows/contracts/tools/exact-json.ts';
 import { maxOutputBytes, type CodeJob, type CodeReply } from './job.ts';
 import { kill, launchJailed } from './launch.ts';
 import { nativeProgram, type NativeProgram } from './native.ts';
@@ -42,7 +42,7 @@ export function createSandbox({ hasJail = probeJail }: { readonly hasJail?: () =
       if (job.isolation === 'strict' && program === null)
         return { kind: 'unavailable', message: `${job.language} is not installed on this deployment` };
 
-      return inTurn(queue, signal, async () => {
+      return enqueued(queue, signal, async () => {
         if (program !== null) return runNative(program, job, signal);
         try {
           return await runQuickjs(pool.take(isJailed), job, signal);
@@ -120,7 +120,7 @@ async function runNative(program: NativeProgram, job: CodeJob, signal: AbortSign
 
 function parsed(bytes: Buffer): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(markInexact(bytes.toString('utf8'), 'all')); // integers of Python are unbounded
+    const value: unknown = JSON.parse(tagInexact(bytes.toString('utf8'), 'all')); // integers of Python are unbounded
     return typeof value === 'object' && value !== null ? { ...value } : null;
   } catch {
     return null; // it was killed while it wrote, or the program wrote something else here
@@ -142,7 +142,7 @@ function asReply(told: Record<string, unknown> | null): CodeReply | null {
  * Runs one program when a slot is free. A waiting caller is removed when aborted; a running program keeps its slot until it ends, even when its caller has been
  * aborted, since its child lives until then.
  */
-async function inTurn<R>(queue: PQueue, signal: AbortSignal, work: () => Promise<R>): Promise<R> {
+async function enqueued<R>(queue: PQueue, signal: AbortSignal, work: () => Promise<R>): Promise<R> {
   signal.throwIfAborted();
   const waiting = new AbortController();
   const leave = () => waiting.abort(signal.reason);

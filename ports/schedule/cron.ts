@@ -34,8 +34,8 @@ export interface CronSpec {
 
 interface Field {
   readonly name: string;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly names?: readonly string[];
 }
 
@@ -44,16 +44,16 @@ interface Part {
   readonly position: number;
 }
 
-const minute: Field = { name: 'minute', least: 0, most: 59 };
-const hour: Field = { name: 'hour', least: 0, most: 23 };
-const dayOfMonth: Field = { name: 'day of month', least: 1, most: 31 };
+const minute: Field = { name: 'minute', min: 0, max: 59 };
+const hour: Field = { name: 'hour', min: 0, max: 23 };
+const dayOfMonth: Field = { name: 'day of month', min: 1, max: 31 };
 const month: Field = {
   name: 'month',
-  least: 1,
-  most: 12,
+  min: 1,
+  max: 12,
   names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
 };
-const dayOfWeek: Field = { name: 'day of week', least: 0, most: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] };
+const dayOfWeek: Field = { name: 'day of week', min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] };
 
 const macros: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
@@ -137,9 +137,9 @@ function rangeOf(field: Field, item: Part): number[] {
   if (rest !== undefined) throw new CronError(item.position, 'a range must have one beginning and one end');
   if (!isStar && to === undefined && stepText !== undefined) throw new CronError(item.position, 'a step requires * or a range');
 
-  const first = isStar ? field.least : numberOf(field, { text: from, position: item.position });
+  const first = isStar ? field.min : numberOf(field, { text: from, position: item.position });
   // 7 is Sunday again: a star covers each day once.
-  const starEnd = field === dayOfWeek ? 6 : field.most;
+  const starEnd = field === dayOfWeek ? 6 : field.max;
   const last = isStar ? starEnd : to === undefined ? first : numberOf(field, { text: to, position: item.position + from.length + 1 });
   if (first > last) throw new CronError(item.position, 'the range ends before it begins');
   return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, at) => first + at * step);
@@ -156,8 +156,7 @@ function numberOf(field: Field, { text, position }: Part): number {
   if (named >= 0) return named + (field === month ? 1 : 0);
   if (!/^\d{1,4}$/.test(text)) throw new CronError(position, `${text === '' ? 'nothing' : text} is no ${field.name}`);
   const value = Number(text);
-  if (value < field.least || value > field.most)
-    throw new CronError(position, `the ${field.name} goes from ${field.least} to ${field.most}`);
+  if (value < field.min || value > field.max) throw new CronError(position, `the ${field.name} goes from ${field.min} to ${field.max}`);
   return value;
 }
 

@@ -44,7 +44,7 @@ export interface SchedulePlan {
   readonly nextRunAt: Date | null;
 }
 
-const shortestEverySeconds = 60;
+const minEverySeconds = 60;
 const maxEverySeconds = 31_536_000;
 
 /** Returns the timetable of stored times. Throws ScheduleProblem for times that were never valid. */
@@ -93,11 +93,11 @@ function cadenceOf(times: ScheduleTimes, startsAt: number | null): Recurrence {
     throw new ScheduleProblem({ field: 'cron', rule: 'oneOf', message: 'exactly one of cron, every_seconds and run_at is required' });
   if (times.cron !== null) return { kind: 'cron', spec: parsed(times.cron) };
   if (times.everySeconds !== null) {
-    if (times.everySeconds < shortestEverySeconds || times.everySeconds > maxEverySeconds)
+    if (times.everySeconds < minEverySeconds || times.everySeconds > maxEverySeconds)
       throw new ScheduleProblem({
         field: 'every_seconds',
         rule: 'range',
-        message: `from ${shortestEverySeconds} to ${maxEverySeconds}`,
+        message: `from ${minEverySeconds} to ${maxEverySeconds}`,
       });
     return { kind: 'every', seconds: times.everySeconds, from: startsAt ?? wholeSecond(times.createdAt) };
   }

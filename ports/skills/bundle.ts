@@ -22,7 +22,7 @@ export const documentChars = 262_144;
 export const documentsBytes = 2 * 1_024 * 1_024;
 
 /** Maximum bytes of an archive or file that is read. */
-export const bundleLimitBytes = 16 * 1_024 * 1_024;
+export const maxBundleBytes = 16 * 1_024 * 1_024;
 
 const skillFile = 'skill.md';
 

@@ -27,7 +27,7 @@ export function plainFrontMatter(source: string, firstLine: number): PlainFrontM
     const next = endOfValue(lines, at, value);
     const literal = value && literalOf([value.text, ...lines.slice(at + 1, next)]);
     const say = (words: string) => warnings.push(`line ${firstLine + at}: ${words}`);
-    if (value && literal?.isCut) say('text after # is a comment and was omitted');
+    if (value && literal?.isTruncated) say('text after # is a comment and was omitted');
     if (value && literal && literal.text !== null) {
       say('YAML would read this text differently; it was kept verbatim');
       lines[at] = `${value.lead}${key === '' ? '' : `${key}: `}${JSON.stringify(literal.text)}`;
@@ -76,14 +76,14 @@ function isOpen(text: string): boolean {
 }
 
 /** Returns the text of a value that YAML would read differently; null for one that it reads as written. */
-function literalOf([first = '', ...more]: readonly string[]): { readonly text: string | null; readonly isCut: boolean } {
-  if (blockHeader.test(first) || first === '' || isOpen(first)) return { text: null, isCut: false };
+function literalOf([first = '', ...more]: readonly string[]): { readonly text: string | null; readonly isTruncated: boolean } {
+  if (blockHeader.test(first) || first === '' || isOpen(first)) return { text: null, isTruncated: false };
   const parts = [first, ...more].map((part) => part.trim());
   const whole = parts.map(withoutComment);
-  const isCut = whole.some((part, at) => part !== parts[at]);
-  if (isOdd(first)) return { text: folded(whole), isCut };
-  if (closedPart(first) !== null || /^(?:[&!?*]|- )/.test(first)) return { text: null, isCut: false };
-  return { text: whole.some((part) => /:(?:[ \t]|$)|[ \t]#/.test(part)) ? folded(whole) : null, isCut };
+  const isTruncated = whole.some((part, at) => part !== parts[at]);
+  if (isOdd(first)) return { text: folded(whole), isTruncated };
+  if (closedPart(first) !== null || /^(?:[&!?*]|- )/.test(first)) return { text: null, isTruncated: false };
+  return { text: whole.some((part) => /:(?:[ \t]|$)|[ \t]#/.test(part)) ? folded(whole) : null, isTruncated };
 }
 
 /** Whether the text begins in a way that no YAML value can, or not when text follows: `#channel`, `*bold* words`, `@name`, `"Quoted" words`, `[Beta] words`. */

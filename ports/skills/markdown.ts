@@ -43,13 +43,13 @@ export function readSkillMarkdown(source: string, pointer: string): SkillMarkdow
   };
 }
 
-interface Place {
+interface Location {
   readonly pointer: string;
   /** Number of the front matter's first line in its file. */
   readonly firstLine: number;
 }
 
-function readFrontMatter(source: string, at: Place): { matter: Record<string, unknown>; warnings: string[] } {
+function readFrontMatter(source: string, at: Location): { matter: Record<string, unknown>; warnings: string[] } {
   const { pointer, firstLine } = at;
   if (Buffer.byteLength(source) > frontMatterBytes)
     throw refused(pointer, `The front matter has more than ${frontMatterBytes} bytes.`, 'maxLength');

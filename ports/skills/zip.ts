@@ -9,8 +9,8 @@ export interface BundleFile {
 }
 
 const maxEntries = 1_000;
-const entryLimitBytes = 8 * 1_024 * 1_024;
-const totalLimitBytes = 16 * 1_024 * 1_024;
+const maxEntryBytes = 8 * 1_024 * 1_024;
+const maxTotalBytes = 16 * 1_024 * 1_024;
 
 const formatMask = 0o170_000;
 const regularFile = 0o100_000;
@@ -48,9 +48,9 @@ async function readEntries(zip: ZipFile, pointer: string): Promise<BundleFile[]>
     if (path.endsWith('/') || isJunk(path)) continue;
     if (names.has(path)) throw invalid(pointer, 'uniqueItems', 'Two entries of the bundle have the same name.', { names: [path] });
     names.add(path);
-    if (entry.uncompressedSize > entryLimitBytes) throw tooBig(pointer, `an entry of more than ${entryLimitBytes} bytes`);
+    if (entry.uncompressedSize > maxEntryBytes) throw tooBig(pointer, `an entry of more than ${maxEntryBytes} bytes`);
     total += entry.uncompressedSize;
-    if (total > totalLimitBytes) throw tooBig(pointer, `more than ${totalLimitBytes} bytes`);
+    if (total > maxTotalBytes) throw tooBig(pointer, `more than ${maxTotalBytes} bytes`);
     files.push({ path, bytes: await inflate(zip, entry, pointer) });
   }
   return files;
@@ -78,7 +78,7 @@ async function inflate(zip: ZipFile, entry: Entry, pointer: string): Promise<Buf
   for await (const part of await zip.openReadStreamPromise(entry)) {
     parts.push(part as Buffer); // a byte stream without an encoding yields buffers
     length += (part as Buffer).byteLength;
-    if (length > entryLimitBytes) throw tooBig(pointer, `an entry of more than ${entryLimitBytes} bytes`);
+    if (length > maxEntryBytes) throw tooBig(pointer, `an entry of more than ${maxEntryBytes} bytes`);
   }
   return Buffer.concat(parts, length);
 }

@@ -30,7 +30,7 @@ export interface StoreLimits {
   readonly signal?: AbortSignal;
 }
 
-const longestName = 255;
+const maxNameChars = 255;
 const maxExtension = 20;
 
 /**
@@ -85,10 +85,10 @@ export function cleanFilename(name: string): string {
 }
 
 function shortened(name: string): string {
-  if (name.length <= longestName) return name;
+  if (name.length <= maxNameChars) return name;
   const dot = name.lastIndexOf('.');
   const extension = dot > 0 && name.length - dot <= maxExtension ? name.slice(dot) : '';
-  const stem = name.slice(0, longestName - extension.length);
+  const stem = name.slice(0, maxNameChars - extension.length);
   // Never half a surrogate pair.
   return (stem.isWellFormed() ? stem : stem.slice(0, -1)) + extension;
 }

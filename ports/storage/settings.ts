@@ -54,7 +54,7 @@ export function storageSettings(values: Static<typeof StorageVariables>): {
 } {
   const { ATTACHMENT_SCAN_URL: url, ATTACHMENT_SCAN_TOKEN: token } = values;
   return {
-    storage: Object.freeze(placeOf(values)),
+    storage: Object.freeze(storageOf(values)),
     attachments: Object.freeze({
       maxBytes: values.ATTACHMENT_MAX_BYTES,
       scan: url === undefined ? null : { url, token: token ?? null },
@@ -67,7 +67,7 @@ export function checkStorage(source: Readonly<Record<string, string | undefined>
   storageSettings(parseEnvironment(StorageVariables, source));
 }
 
-function placeOf(values: Static<typeof StorageVariables>): StorageSettings {
+function storageOf(values: Static<typeof StorageVariables>): StorageSettings {
   const { STORAGE_DIR: folder, STORAGE_S3_BUCKET: bucket } = values;
   if (bucket === undefined) {
     if (folder !== undefined) return { kind: 'folder', folder };

@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { maxResultBytes, type Answer, type ChildMessage, type JobMessage } from './messages.ts';
 import type { Sort } from './sorts.ts';
-import { watchParent } from './watch-parent.ts';
+import { watchParent } from './lower-priority.ts';
 
 const [, , sortsModule = '', ending = ''] = process.argv;
 const { sorts } = (await import(sortsModule)) as { sorts: Readonly<Record<string, Sort<unknown, unknown>>> }; // named by the pool itself

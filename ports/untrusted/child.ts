@@ -25,7 +25,7 @@ const everyMs = 25;
 /** Time for a child to start, and to load the code of a sort. */
 const loadMs = 30_000;
 /** A freeze of the parent does not count as the job's time. */
-const maxPerLookMs = 10 * everyMs;
+const maxPerPollMs = 10 * everyMs;
 
 const main = fileURLToPath(new URL('./child-main.ts', import.meta.url));
 const isLinux = process.platform === 'linux';
@@ -47,13 +47,13 @@ export class WorkChild {
   #settle: (ended: Ended) => void = () => undefined;
   #begin: (cpuMs: number) => void = () => undefined;
   #hasBegun = false;
-  #isGone: boolean;
+  #hasEnded: boolean;
 
   constructor(sortsModule: URL) {
     const child = launch(sortsModule);
     const exit = Promise.withResolvers<void>();
     this.#process = child;
-    this.#isGone = child.pid === undefined;
+    this.#hasEnded = child.pid === undefined;
     this.exited = exit.promise;
     child.on('message', (message: ChildMessage) => this.#hear(message));
     child.once('error', (error) => this.#end(this.#lost(error.message), exit));
@@ -74,7 +74,7 @@ export class WorkChild {
   giveWay(): void {
     const { pid } = this;
     // Without a process there is nothing to slow down; 0 would be this process.
-    if (this.#givesWay || this.#isGone || pid === undefined) return;
+    if (this.#givesWay || this.#hasEnded || pid === undefined) return;
     this.#givesWay = true;
     try {
       lowerPriority(waysNice, pid);
@@ -85,18 +85,18 @@ export class WorkChild {
 
   /** False once it has ended or has grown so much that it should be replaced. */
   isFit(): boolean {
-    return !this.#isGone && usageOf(this.pid ?? 0).memoryMb <= retireMb;
+    return !this.#hasEnded && usageOf(this.pid ?? 0).memoryMb <= retireMb;
   }
 
   kill(reason = 'it was ended'): void {
-    this.#isGone = true;
+    this.#hasEnded = true;
     this.#process.kill('SIGKILL');
     this.#settle(this.#lost(reason));
   }
 
   /** Never rejects. A job without an answer ends the child. */
   async run(message: JobMessage, limits: WorkLimits): Promise<Ended> {
-    if (this.#isGone) return this.#lost('the child had ended');
+    if (this.#hasEnded) return this.#lost('the child had ended');
     const ended = Promise.withResolvers<Ended>();
     const watch = supervise(this.#process, limits, (how) => {
       ended.resolve(how);
@@ -124,12 +124,12 @@ export class WorkChild {
   }
 
   #answer(answer: Answer): void {
-    if (answer.kind === 'problem' && answer.isLast) this.#isGone = true;
+    if (answer.kind === 'problem' && answer.isLast) this.#hasEnded = true;
     this.#settle({ kind: 'answered', answer });
   }
 
   #end(how: Ended, exit: PromiseWithResolvers<void>): void {
-    this.#isGone = true;
+    this.#hasEnded = true;
     this.#settle(how);
     exit.resolve();
   }
@@ -180,11 +180,11 @@ function supervise(child: ChildProcess, limits: WorkLimits, over: (ended: Ended)
       if (cpuMs > limits.cpuMs) return took;
     }
     if (clockMs <= (before ? limits.wallMs : loadMs)) return null;
-    return before && stateOf(pid) === 'S' ? took : { kind: 'lost', reason: 'it stood still', hasBegun: before !== null };
+    return before && stateOf(pid) === 'S' ? took : { kind: 'lost', reason: 'it was frozen', hasBegun: before !== null };
   };
   const timer = setInterval(() => {
     const now = performance.now();
-    clockMs += Math.min(now - last, maxPerLookMs);
+    clockMs += Math.min(now - last, maxPerPollMs);
     last = now;
     const ended = judge();
     // An answer that has arrived in the meantime takes precedence.

@@ -6,13 +6,13 @@ import { WorkChild, type Ended } from './child.ts';
 import type { Answer } from './messages.ts';
 import { Outgrown, type Subject, type WorkTenant } from './outgrown.ts';
 import { sorts, type Sort, type Sorts, type WorkLimits } from './sorts.ts';
-import { Turns } from './turns.ts';
+import { FairQueue } from './fair-queue.ts';
 import { WorkLimit, WorkProblem } from './work-errors.ts';
 
 type AnySorts = Readonly<Record<string, Sort<never, unknown>>>;
-type WorkOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<S[N]['load']>>['work'];
-type JobOf<S extends AnySorts, N extends keyof S> = Parameters<WorkOf<S, N>>[0];
-type ResultOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<WorkOf<S, N>>>;
+type RunnerOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<S[N]['load']>>['work'];
+type JobOf<S extends AnySorts, N extends keyof S> = Parameters<RunnerOf<S, N>>[0];
+type ResultOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<RunnerOf<S, N>>>;
 
 /** A job: its organization, its subject, and the signal that ends it. */
 export interface Asked<Job> {
@@ -92,7 +92,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
   readonly #given: { readonly sorts: S; readonly module: URL };
   readonly #options: Required<Omit<WorkPoolOptions, 'rememberMs'>>;
   readonly #outgrown: Outgrown;
-  readonly #waiting = new Turns<Entry>(waitingLimits);
+  readonly #waiting = new FairQueue<Entry>(waitingLimits);
   readonly #working = new Map<Entry, WorkChild>();
   readonly #idle = new Map<WorkChild, NodeJS.Timeout>();
   /** The organization that a child has worked for last. */
@@ -160,10 +160,10 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
 
   #beginWaiting(): void {
     const { size } = this.#options;
-    const most = Math.max(1, Math.floor(size / 2));
+    const maxOfOne = Math.max(1, Math.floor(size / 2));
     const heldBy = (organization: string) => [...this.#working.keys()].filter((entry) => entry.organization === organization).length;
     while (this.#working.size < size) {
-      const entry = this.#waiting.next((organization) => heldBy(organization) < most);
+      const entry = this.#waiting.next((organization) => heldBy(organization) < maxOfOne);
       if (!entry) return;
       clearTimeout(entry.late);
       void this.#work(entry);

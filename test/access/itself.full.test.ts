@@ -5,7 +5,7 @@ import { isRoleAccess } from '../../api/http/credentials/scopes.ts';
 import { areas } from '../../api/operations.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { targetsOf } from './aim.ts';
-import { admitted, auditFaults } from './checks/audit.ts';
+import { authorizedActor, auditFaults } from './checks/audit.ts';
 import { credentialFaults } from './checks/credentials.ts';
 import { pathFaults } from './checks/foreign.ts';
 import { tableFaults } from './checks/table.ts';
@@ -85,7 +85,7 @@ test('an operation without its floor is noticed', async () => {
 test('an operation without its audit entry is noticed', async () => {
   const audited = operations.filter(({ audit, access }) => audit !== 'none' && access !== 'registration-token');
   const faults = await faultsOf({ spoil: withoutAudit }, async (spoiltStage) => {
-    for (const operation of audited) await tableFaults(spoiltStage, [operation], [admitted(operation)]);
+    for (const operation of audited) await tableFaults(spoiltStage, [operation], [authorizedActor(operation)]);
     return auditFaults(spoiltStage);
   });
 

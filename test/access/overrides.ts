@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
-import { seal } from '../../db/envelope.ts';
+import { encrypt } from '../../db/envelope.ts';
 import { sweep } from '../../db/transaction.ts';
-import { channelBinding } from '../../db/channels/channel-binding.ts';
-import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
+import { channelBinding, endpointBinding } from '../../db/encrypted-columns.ts';
 import { completeMcpConfig } from '../../domain/toolkits/toolkit-config.ts';
 import { testPassword } from '../support/tenant.ts';
 import { asObject } from './requests.ts';
@@ -405,7 +404,7 @@ async function tokenHook(stage: Stage, ground: Ground): Promise<{ endpointId: st
   const given = { slug, http_method: 'GET', verification: 'shared_token' };
   const endpointId = await makeWhole(stage.world.rows, { table: 'webhook_endpoints', place: ground.home, given });
   const sealed = await sweep(stage.api.db, (em) =>
-    seal(em, stage.api.keys, endpointBinding(ground.home.organizationId, endpointId), Buffer.from(JSON.stringify([token]))),
+    encrypt(em, stage.api.keys, endpointBinding(ground.home.organizationId, endpointId), Buffer.from(JSON.stringify([token]))),
   );
   await stage.world.rows.query('update webhook_endpoints set secrets_enc = $1 where id = $2', [sealed, endpointId]);
   return { endpointId, slug, token };
@@ -420,7 +419,12 @@ async function tokenChannel(stage: Stage, ground: Ground): Promise<{ channelId: 
     given: { kind: 'telegram', settings: '{}' },
   });
   const sealed = await sweep(stage.api.db, (em) =>
-    seal(em, stage.api.keys, channelBinding(ground.home.organizationId, channelId), Buffer.from(JSON.stringify({ webhook_secret: token }))),
+    encrypt(
+      em,
+      stage.api.keys,
+      channelBinding(ground.home.organizationId, channelId),
+      Buffer.from(JSON.stringify({ webhook_secret: token })),
+    ),
   );
   await stage.world.rows.query('update channels set secrets_enc = $1 where id = $2', [sealed, channelId]);
   return { channelId, token };

@@ -10,8 +10,8 @@ import { randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { rows } from '../../db/sql.ts';
 import { organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
-import { seal } from '../../db/envelope.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { encrypt } from '../../db/envelope.ts';
+import { secretBinding } from '../../db/encrypted-columns.ts';
 import { createEgress } from '../../ports/egress/egress.ts';
 import { createMailer } from '../../ports/mail.ts';
 import { createActivityMetrics } from '../../ports/metrics/activity-metrics.ts';
@@ -144,7 +144,7 @@ function openTenant(
     secret: async (name, value) => {
       await transact(database.db, options, async ({ em }) => {
         const place = { organizationId, workspaceId, toolId: null, name, valueVersion: 1 };
-        const envelope = await seal(em, keys, secretBinding(place), Buffer.from(value));
+        const envelope = await encrypt(em, keys, secretBinding(place), Buffer.from(value));
         await rows(
           em,
           `insert into secrets (id, scope, organization_id, workspace_id, name, value_envelope, value_version) values (?, 'workspace', ?, ?, ?, ?, 1)`,

@@ -11,7 +11,7 @@ import { deliveriesOf, makeEndpoint, send, sign, sqlOn, type HookEndpoint } from
 import { occurrencesOf, scheduleRow, untilSucceeded } from '../workflows/schedule-world.ts';
 import { oneOfEach } from './whole.ts';
 
-// What starts runs is deleted while Temporal stands still or is gone: it still knows the schedules, groups and fan-outs when it is back.
+// What starts runs is deleted while Temporal is frozen or unavailable: it still knows the schedules, groups and fan-outs when it is back.
 let own: OwnServices;
 let models: ModelServer;
 let chat: ChatServer;

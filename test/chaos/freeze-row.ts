@@ -37,12 +37,12 @@ const kinds: readonly Kind[] = [
   'hanging tool',
 ];
 
-/** One deployment under a load, of which parts stand still for so long; judged once all is quiet. */
+/** One deployment under a load, of which parts are frozen for so long; judged once all is quiet. */
 export async function freezeUnderLoad(own: OwnServices, { frozen, seconds, runs, overMs }: FreezeOptions): Promise<FreezeRow> {
   const world = await openWorld(own);
   try {
     const load = mixedLoad(world, seeded(seconds), { count: runs, overMs, kinds });
-    // Some runs are on their way, others begin while it stands still.
+    // Some runs are on their way, others begin while it is frozen.
     while (world.record.seen.filter((seen) => seen.texts.length > 5).length < 8) await delay(50);
     for (const parts of frozen) {
       await freeze(world, parts, seconds * 1_000);

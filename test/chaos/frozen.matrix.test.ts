@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => own?.stop(), 60_000);
 
-test('each process, each service and several at once stand still for 6 s under mixed runs: no run fails for it', async () => {
+test('each process, each service and several at once are frozen for 6 s under mixed runs: no run fails for it', async () => {
   const { counts, faults } = await freezeUnderLoad(own, { frozen: everyFrozen, seconds: 6, runs: 40, overMs: 70_000 });
 
   expect(faults).toEqual([]);

@@ -98,7 +98,7 @@ test.each([
   expect(frames.map((frame) => frame.text)).toEqual(await archivedFrames(stack, run.id));
 });
 
-matrixTest('a worker that stands still while it ends a run, until another one has ended it, changes nothing when it goes on', async () => {
+matrixTest('a worker that is frozen while it ends a run, until another one has ended it, changes nothing when it goes on', async () => {
   const agent = await makeAgent(stack, []);
   const held = await holdStatements(stack.adminUrl, { table: 'runs', event: 'update', when: "new.status = 'succeeded'" });
   const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Said once.' }] }));

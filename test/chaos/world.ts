@@ -165,7 +165,7 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-/** Again and again, as whatever supervises a process does: without its database, which may stand still for five minutes, it ends at once. */
+/** Again and again, as whatever supervises a process does: without its database, which may be frozen for five minutes, it ends at once. */
 async function startSurely(stack: Stack, name: ProcessName): Promise<void> {
   for (const end = performance.now() + 420_000; ;) {
     try {

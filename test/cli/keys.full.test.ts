@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing, type KeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
-import { secretBinding, type SecretScope } from '../../db/secrets/secret-binding.ts';
+import { secretBinding, type SecretScope } from '../../db/encrypted-columns.ts';
 import { change, rows } from '../../db/sql.ts';
-import { open, seal } from '../../db/envelope.ts';
+import { decrypt, encrypt } from '../../db/envelope.ts';
 import { makeWorld, type World } from '../db/world.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/temporal.ts';
@@ -84,20 +84,20 @@ async function openAll(ring: KeyRing): Promise<number> {
   return sweep(database.db, async (em) => {
     let opened = 0;
     for (const secret of found) {
-      const value = await open(em, ring, secretBinding(secret), secret.value_envelope);
+      const value = await decrypt(em, ring, secretBinding(secret), secret.value_envelope);
       if (value.toString() === `value of ${secret.name}`) opened += 1;
     }
     return opened;
   });
 }
 
-async function sealSecrets(em: Parameters<typeof seal>[0], { organizationId, workspaceIds }: World): Promise<void> {
+async function sealSecrets(em: Parameters<typeof encrypt>[0], { organizationId, workspaceIds }: World): Promise<void> {
   const workspaceId = workspaceIds[0] ?? null;
   const made: { id: string; name: string; envelope: string }[] = [];
   for (let at = 0; at < secretsEach; at++) {
     const name = `s${at}`;
     const place = { organizationId, workspaceId, toolId: null, name, valueVersion: 1 };
-    const envelope = await seal(em, keys, secretBinding(place), Buffer.from(`value of ${name}`));
+    const envelope = await encrypt(em, keys, secretBinding(place), Buffer.from(`value of ${name}`));
     made.push({ id: newId(), name, envelope: envelope.toString('hex') });
   }
   await change(

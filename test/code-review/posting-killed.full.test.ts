@@ -91,7 +91,7 @@ const moments = [
 ] as const;
 
 test.each(oneOfEach(moments, () => 'freeze'))(
-  'a worker that stands still %s, and goes on beside the next attempt, posts nothing twice',
+  'a worker that is frozen %s, and goes on beside the next attempt, posts nothing twice',
   async (_when, route, nth) => {
     const pull = openFaulty();
     let seen = 0;

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { asTenant } from '../../activities/support/tenant.ts';
 import { keepAnswer } from '../../domain/code-review/run-work.ts';
-import { noteReviewHead } from '../../domain/code-review/run-work.ts';
+import { recordReviewHead } from '../../domain/code-review/run-work.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { commentsOf } from '../../domain/code-review/pipeline/comment-text.ts';
@@ -130,7 +130,7 @@ async function planRun(world: World, { tenant, pull, bindingId }: Planned, optio
   };
   const at = workspaceTenant(tenant.organizationId, tenant.workspaceId);
   await transact(world.api.db, { tenant: at, actor: systemActor, correlationId: crypto.randomUUID() }, async (tx) => {
-    await noteReviewHead(tx, runId, headSha);
+    await recordReviewHead(tx, runId, headSha);
     await keepAnswer(tx, runId, { ...planAnswer, answer: plan });
   });
   return runId;

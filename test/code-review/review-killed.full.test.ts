@@ -106,29 +106,26 @@ matrixTest('a worker killed while it reads the diff reads it again', async () =>
   await expectOnce(runId);
 });
 
-matrixTest(
-  'a worker that stands still in the middle of a review, and goes on when another try has its place, changes nothing',
-  async () => {
-    const number = openFaulty();
-    const own = world.answers.pass;
-    let held = true;
-    world.answers.pass = (prompt) => (held ? { ...own?.(prompt), first_token_ms: 3_000 } : (own?.(prompt) ?? found()));
-    const runId = await world.review(number, { post: false });
-    await until(() => world.asked.includes('pass'));
-    const attempt = async () => {
-      const { raw } = await world.stack.temporal.client.workflow.getHandle(`run:${runId}`).describe();
-      return Math.max(0, ...(raw.pendingActivities ?? []).map((pending) => pending.attempt ?? 0));
-    };
+matrixTest('a worker that is frozen in the middle of a review, and goes on when another try has its place, changes nothing', async () => {
+  const number = openFaulty();
+  const own = world.answers.pass;
+  let held = true;
+  world.answers.pass = (prompt) => (held ? { ...own?.(prompt), first_token_ms: 3_000 } : (own?.(prompt) ?? found()));
+  const runId = await world.review(number, { post: false });
+  await until(() => world.asked.includes('pass'));
+  const attempt = async () => {
+    const { raw } = await world.stack.temporal.client.workflow.getHandle(`run:${runId}`).describe();
+    return Math.max(0, ...(raw.pendingActivities ?? []).map((pending) => pending.attempt ?? 0));
+  };
 
-    await world.stack.kill('worker-bulk', 'SIGSTOP');
-    await until(async () => (await attempt()) >= 2);
-    held = false;
-    await world.stack.kill('worker-bulk', 'SIGCONT');
-    const run = await world.ended(runId);
+  await world.stack.kill('worker-bulk', 'SIGSTOP');
+  await until(async () => (await attempt()) >= 2);
+  held = false;
+  await world.stack.kill('worker-bulk', 'SIGCONT');
+  const run = await world.ended(runId);
 
-    expectWhole(run);
-  },
-);
+  expectWhole(run);
+});
 
 test('a run that is cancelled in the middle of a review ends cancelled, and keeps nothing', async () => {
   const number = openFaulty();

@@ -24,7 +24,7 @@ export const importRules: readonly ImportRule[] = [
     may: [
       'api/http/',
       'db/scope.ts',
-      'db/reach.ts',
+      'db/caller-scope.ts',
       'db/transaction.ts',
       'db/databases.ts',
       'db/outbox',
@@ -34,7 +34,7 @@ export const importRules: readonly ImportRule[] = [
       'db/tenancy/',
       'db/envelope.ts',
       'db/key-ring.ts',
-      'db/faults.ts',
+      'db/errors.ts',
       'db/sql.ts',
       'db/caller.ts',
       'db/page.ts',

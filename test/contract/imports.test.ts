@@ -60,7 +60,7 @@ test('what scopes and opens transactions loads no entities', () => {
     'db/scope.ts',
     'db/transaction.ts',
     'db/new-row-scope.ts',
-    'db/reach.ts',
+    'db/caller-scope.ts',
     'db/sql.ts',
     'db/query.ts',
     'db/prepared.ts',

@@ -13,8 +13,8 @@ const allowed: Readonly<Record<string, string>> = {
   'activities/attachments/attachment-activities.ts': 'ages of files, whose times the storage writes',
   'activities/delivery/post-message.ts': 'a date of HTTP becomes a pause',
   'activities/maintenance/anchor.ts': 'a line of a file outside the database',
-  'activities/model/faults/signals.ts': 'a date of HTTP becomes a pause',
-  'activities/support/process-freeze.ts': 'whether this process stood still',
+  'activities/model/errors/signals.ts': 'a date of HTTP becomes a pause',
+  'activities/support/process-freeze.ts': 'whether this process was frozen',
   'activities/tools/http/access-tokens.ts': 'the lifetime of a token in memory, which goes on while the machine sleeps',
   'api/streams/notice.ts': 'a notice of the connection, kept nowhere',
 };

@@ -11,7 +11,7 @@ const texts: Readonly<Record<string, string>> = {
   'db/http/idempotency.ts': 'also the body of a definer function; a `with` that writes cannot be nested in a query',
   'db/operator/purge-tables.ts': 'tables and columns are data',
   'db/orm.ts': 'reads the catalogue and the migrations, which are no entities',
-  'db/tenancy/keys/reseal.ts': 'tables and columns are data',
+  'db/tenancy/keys/reencrypt.ts': 'tables and columns are data',
   'db/transaction.ts': 'begins, settles and ends transactions',
 };
 

@@ -3,7 +3,7 @@ import { randomKeyRing } from '../../db/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
-import { type Binding, keyIdOf, type Keks, open, rewrapDataKeys, seal } from '../../db/envelope.ts';
+import { type Binding, keyIdOf, type Keks, decrypt, rewrapDataKeys, encrypt } from '../../db/envelope.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -24,13 +24,13 @@ const bindingIn = (world: World, name = 'api_key'): Binding => ({
   organizationId: world.organizationId,
   aad: ['secrets', world.workspaceIds[0] ?? null, name, 1],
 });
-const sealIn = (world: World, binding = bindingIn(world), ring: Keks = keys) => as(world, (em) => seal(em, ring, binding, secret));
+const sealIn = (world: World, binding = bindingIn(world), ring: Keks = keys) => as(world, (em) => encrypt(em, ring, binding, secret));
 const openIn = (world: World, envelope: Buffer, binding = bindingIn(world), ring: Keks = keys) =>
-  as(world, (em) => open(em, ring, binding, envelope));
+  as(world, (em) => decrypt(em, ring, binding, envelope));
 
 test('what was sealed opens in its place, and nothing of it is in clear', async () => {
   const envelope = await sealIn(a);
-  const empty = await as(a, (em) => seal(em, keys, bindingIn(a), Buffer.alloc(0)));
+  const empty = await as(a, (em) => encrypt(em, keys, bindingIn(a), Buffer.alloc(0)));
 
   expect(await openIn(a, envelope)).toEqual(secret);
   expect(await openIn(a, empty)).toEqual(Buffer.alloc(0));
@@ -50,7 +50,7 @@ test('a ciphertext moved to another row, name, version or tenant does not open',
   ];
   for (const binding of elsewhere) await expect(openIn(a, envelope, binding)).rejects.toThrow();
   await expect(openIn(b, envelope)).rejects.toThrow('gone');
-  await expect(sweep(database.db, (em) => open(em, keys, bindingIn(b), envelope))).rejects.toThrow();
+  await expect(sweep(database.db, (em) => decrypt(em, keys, bindingIn(b), envelope))).rejects.toThrow();
 });
 
 test('another deployment key of the same name is told by its name', async () => {
@@ -84,9 +84,9 @@ test('an organization has one data key, also when its first two secrets are seal
 
 test('the platform has a key of its own', async () => {
   const binding: Binding = { organizationId: null, aad: ['signing_keys', 'k1'] };
-  const envelope = await as(a, (em) => seal(em, keys, binding, secret));
+  const envelope = await as(a, (em) => encrypt(em, keys, binding, secret));
 
-  expect(await as(b, (em) => open(em, keys, binding, envelope))).toEqual(secret);
+  expect(await as(b, (em) => decrypt(em, keys, binding, envelope))).toEqual(secret);
   expect(keyIdOf(envelope)).not.toBe(keyIdOf(await sealIn(a)));
 });
 
@@ -105,7 +105,7 @@ test('after a new deployment key old and new open; once rewrapped the old key ma
   await expect(openIn(a, old, bindingIn(a), keys)).rejects.toThrow('LONGHAUL_KEKS lacks');
 });
 
-async function as<R>(world: World, work: (em: Parameters<typeof seal>[0]) => Promise<R>): Promise<R> {
+async function as<R>(world: World, work: (em: Parameters<typeof encrypt>[0]) => Promise<R>): Promise<R> {
   const options = { tenant: organizationTenant(world.organizationId), actor: systemActor, correlationId: newId() };
   return (await transact(database.db, options, ({ em }) => work(em))).value;
 }

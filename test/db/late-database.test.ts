@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { isUnavailable } from '../../db/faults.ts';
+import { isUnavailable } from '../../db/errors.ts';
 import { connectDatabases, whenDatabaseAnswers } from '../../db/orm.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';

@@ -7,9 +7,9 @@ import { runInAutocommit, type Databases } from '../../db/databases.ts';
 import { prepared, type ParametersOf } from '../../db/prepared.ts';
 import { query } from '../../db/query.ts';
 import { openTransaction, openReadOnly, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
-import { sweeperRows } from '../../db/streams/sweeper-rows.ts';
+import { sweeperRows } from '../../db/streams/archive.ts';
 import { change, row, rows } from '../../db/sql.ts';
-import { toFailure } from '../../db/faults.ts';
+import { toFailure } from '../../db/errors.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/temporal.ts';
@@ -89,7 +89,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['a job across tenants', () => sweep(db, (em) => row(em, one, [1]))],
   ['a read of the hub', () => sweeperRows(db, number({ n: 1 })).catch(translate)],
   ['a statement past the layers', () => runInAutocommit(db.app, { sql: 'select $1::int as n', parameters: [1] }).catch(translate)],
-])('a server that stands still ends %s as lost; once it goes on the pool is whole again', async (_, ask) => {
+])('a server that is frozen ends %s as lost; once it goes on the pool is whole again', async (_, ask) => {
   await warm();
   proxy.freeze();
 
@@ -131,8 +131,8 @@ test('what was sent without its commit takes no effect; a commit without an answ
   expect(await stored(unsent)).toBe(false);
 });
 
-test('an answer that lay unread while this process stood still is read', async () => {
-  // Past the proxy, which stands still with this process.
+test('an answer that lay unread while this process was frozen is read', async () => {
+  // Past the proxy, which is frozen with this process.
   const direct = await connect(database.appUrl, database.sweeperUrl);
   const { value } = await transact(direct, tx(), async ({ em }) => {
     await row(em, one, [1]);

@@ -5,13 +5,10 @@ import { createSigningKeys } from '../../domain/identity/keys/signing-keys.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { authorizationBinding, connectionBinding } from '../../db/mcp/grant.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding, encryptedColumns, channelBinding, channelMessageBinding, endpointBinding } from '../../db/encrypted-columns.ts';
 import { change, row, rows } from '../../db/sql.ts';
-import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/envelope.ts';
+import { keyIdOf, decrypt, encrypt, encryptedTables, type Binding } from '../../db/envelope.ts';
 import { rotateKeys } from '../../domain/tenancy/rotate-keys.ts';
-import { sealedColumns } from '../../db/sealed-columns.ts';
-import { channelBinding, channelMessageBinding } from '../../db/channels/channel-binding.ts';
-import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -26,7 +23,7 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   keys = randomKeyRing();
   await inDatabase('delete from data_keys');
-  for (const table of sealedTables.toReversed()) await inDatabase(`delete from ${table}`);
+  for (const table of encryptedTables.toReversed()) await inDatabase(`delete from ${table}`);
   await inDatabase('delete from audit_entries');
   world = await makeWorld(database.db);
 });
@@ -40,12 +37,12 @@ const dataKeys = () =>
   );
 
 interface Sealed {
-  readonly table: (typeof sealedTables)[number];
+  readonly table: (typeof encryptedTables)[number];
   readonly key: string;
   readonly binding: Binding;
 }
 
-const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => seal(em, keys, binding, Buffer.from(text)));
+const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => encrypt(em, keys, binding, Buffer.from(text)));
 
 /** One envelope in every column that holds some. */
 async function sealEverywhere(): Promise<Sealed[]> {
@@ -141,11 +138,11 @@ async function sealEverywhere(): Promise<Sealed[]> {
     channels: channel,
     channel_messages: message,
   };
-  return sealedTables.map((table) => ({ table, key: ids[table], binding: bindings[table] }));
+  return encryptedTables.map((table) => ({ table, key: ids[table], binding: bindings[table] }));
 }
 
 async function envelopeAt({ table, key }: Sealed): Promise<Buffer> {
-  const { key: column, envelope } = sealedColumns[table];
+  const { key: column, envelope } = encryptedColumns[table];
   const found = await sweep(database.db, (em) =>
     row<{ envelope: Buffer }>(em, `select ${envelope} as envelope from ${table} where ${column} = ?`, [key]),
   );
@@ -154,7 +151,7 @@ async function envelopeAt({ table, key }: Sealed): Promise<Buffer> {
 
 async function openAt(sealed: Sealed, ring: KeyRing): Promise<string> {
   const envelope = await envelopeAt(sealed);
-  return (await sweep(database.db, (em) => open(em, ring, sealed.binding, envelope))).toString();
+  return (await sweep(database.db, (em) => decrypt(em, ring, sealed.binding, envelope))).toString();
 }
 
 test('after keys rotate every value opens with the new deployment key alone; nothing is changed twice', async () => {
@@ -164,7 +161,7 @@ test('after keys rotate every value opens with the new deployment key alone; not
   const rotated = await rotateKeys(database.db, ring, { reencrypt: false });
   const again = await rotateKeys(database.db, ring, { reencrypt: false });
 
-  expect(rotated).toEqual({ rewrapped: 2, renewed: 0, resealed: 0, unopened: [] });
+  expect(rotated).toEqual({ rewrapped: 2, renewed: 0, reencrypted: 0, undecrypted: [] });
   expect(again).toMatchObject({ rewrapped: 0 });
   const only = { ...ring, keks: [ring.keks[0]] as const };
   for (const each of sealed) expect(await openAt(each, only)).toBe('value');
@@ -177,7 +174,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, resealed: 9, unopened: [] });
+  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, reencrypted: 9, undecrypted: [] });
   const live = (await dataKeys()).filter((key) => !key.is_retired).map(({ id }) => id);
   expect(live).toHaveLength(2);
   for (const [at, each] of sealed.entries()) {
@@ -185,7 +182,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
     expect(envelope).not.toEqual(before[at]);
     expect(live).toContain(keyIdOf(envelope));
     expect(await openAt(each, ring)).toBe('value');
-    expect((await sweep(database.db, (em) => open(em, ring, each.binding, before[at] ?? Buffer.alloc(0)))).toString()).toBe('value');
+    expect((await sweep(database.db, (em) => decrypt(em, ring, each.binding, before[at] ?? Buffer.alloc(0)))).toString()).toBe('value');
   }
   expect(await ask('select body_key_id from idempotency_keys')).toEqual([{ body_key_id: keyIdOf(await envelopeAt(sealed[3] ?? fail())) }]);
   const audited = await ask<{ organization_id: null; changes: Record<string, unknown> }>(
@@ -195,7 +192,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
   expect(audited.map(({ changes }) => Object.keys(changes).toSorted().join())).toEqual([
     'kek,rewrapped',
     'renewed',
-    ...sealedTables.map(() => 'resealed,table'),
+    ...encryptedTables.map(() => 'resealed,table'),
   ]);
 });
 
@@ -211,9 +208,9 @@ test('a renewal that was interrupted goes on without making keys again; the next
   const resumed = await rotateKeys(database.db, ring, { reencrypt: true });
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(first).toMatchObject({ renewed: 2, resealed: 9 });
-  expect(resumed).toMatchObject({ renewed: 0, resealed: 0 });
-  expect(next).toMatchObject({ renewed: 2, resealed: 9 });
+  expect(first).toMatchObject({ renewed: 2, reencrypted: 9 });
+  expect(resumed).toMatchObject({ renewed: 0, reencrypted: 0 });
+  expect(next).toMatchObject({ renewed: 2, reencrypted: 9 });
   expect(await openAt(secret ?? fail(), ring)).toBe('value');
 });
 
@@ -226,11 +223,11 @@ test('an envelope that does not open is named and left; the others are done, and
   const ring = newer(keys);
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
-  expect(rotated).toMatchObject({ resealed: 8, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(rotated).toMatchObject({ reencrypted: 8, undecrypted: [{ table: 'secrets', key: secret?.key }] });
   expect(await envelopeAt(secret ?? fail())).toEqual(bad);
 
   await inDatabase('update secrets set value_envelope = ?', [good]);
-  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 9, unopened: [] });
+  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ reencrypted: 9, undecrypted: [] });
 });
 
 test('an envelope that never opens again keeps no later renewal from making new keys', async () => {
@@ -244,7 +241,7 @@ test('an envelope that never opens again keeps no later renewal from making new 
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
   expect([first.renewed, next.renewed]).toEqual([2, 2]);
-  expect(next).toMatchObject({ resealed: 8, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(next).toMatchObject({ reencrypted: 8, undecrypted: [{ table: 'secrets', key: secret?.key }] });
 });
 
 test('a deployment key that is missing is named, and nothing is changed', async () => {

@@ -5,7 +5,7 @@ import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { change, rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { fireInstant, type Firing } from '../../domain/schedules/fire-instant.ts';
-import { noteMissed } from '../../domain/schedules/missed.ts';
+import { recordMissed } from '../../domain/schedules/missed.ts';
 import type { Instant } from '../../db/triggers/claim-occurrence.ts';
 import { lockSchedule } from '../../db/triggers/schedules.ts';
 import type { NewSchedule } from '../../db/triggers/write-schedules.ts';
@@ -100,7 +100,7 @@ test('what a backfill has started is not noted as missed; what one could not sta
 
   await within(world.api.db, subject.place, async (tx) => {
     const schedule = await lockSchedule(tx, subject.id);
-    if (schedule) await noteMissed(tx, schedule, [instant(0, 'regular')], hour(5));
+    if (schedule) await recordMissed(tx, schedule, [instant(0, 'regular')], hour(5));
   });
   await fire(subject, instant(1, 'backfill', first), { overlap: 'allow_all' });
   await fire(subject, instant(1, 'backfill', second), { overlap: 'allow_all' });
@@ -148,7 +148,7 @@ test('missed, failed and paused are events with ids only, in the transaction of 
   await expect(
     within(world.api.db, subject.place, async (tx) => {
       const schedule = await lockSchedule(tx, subject.id);
-      if (schedule) await noteMissed(tx, schedule, [instant(4, 'regular')], hour(9));
+      if (schedule) await recordMissed(tx, schedule, [instant(4, 'regular')], hour(9));
       throw new Error('taken back');
     }),
   ).rejects.toThrow('taken back');

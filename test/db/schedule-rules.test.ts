@@ -3,7 +3,7 @@ import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { sweep } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
 import { fireInstant, type Firing } from '../../domain/schedules/fire-instant.ts';
-import { noteMissed } from '../../domain/schedules/missed.ts';
+import { recordMissed } from '../../domain/schedules/missed.ts';
 import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../domain/triggers/pause.ts';
 import { lockSchedule } from '../../db/triggers/schedules.ts';
 import type { NewSchedule } from '../../db/triggers/write-schedules.ts';
@@ -212,7 +212,7 @@ test('what nobody fired is noted once; what was fired keeps its row', async () =
   for (let pass = 0; pass < 2; pass++)
     await within(world.api.db, subject.place, async (tx) => {
       const schedule = await lockSchedule(tx, subject.id);
-      if (schedule) await noteMissed(tx, schedule, instants, new Date());
+      if (schedule) await recordMissed(tx, schedule, instants, new Date());
     });
 
   expect(await statuses(subject)).toEqual(['missed never_fired', 'started', 'missed never_fired']);

@@ -4,9 +4,9 @@ import { newId } from '../../db/ids.ts';
 import { emptyOutgoing, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import type { NamingRow } from '../../db/secrets/nearest-secret.ts';
-import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { secretBinding } from '../../db/encrypted-columns.ts';
 import { change, row } from '../../db/sql.ts';
-import { seal } from '../../db/envelope.ts';
+import { encrypt } from '../../db/envelope.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';
@@ -44,7 +44,7 @@ async function put({ scope, toolId, name, value, home = world }: Given): Promise
     valueVersion: 1,
   };
   await sweep(database.db, async (em) => {
-    const envelope = await seal(em, keys, secretBinding(place), Buffer.from(value));
+    const envelope = await encrypt(em, keys, secretBinding(place), Buffer.from(value));
     await change(
       em,
       'insert into secrets (id, scope, organization_id, workspace_id, tool_id, name, value_envelope) values (?, ?, ?, ?, ?, ?, ?)',

@@ -43,7 +43,7 @@ test('a frozen worker: after the thaw no run fails, a loss is one try, and the w
   expect(effects.effects).toHaveLength(1);
 });
 
-test('a worker that stood still between its claim and its request sends nothing: the model has been told that nobody knows', async () => {
+test('a worker that was frozen between its claim and its request sends nothing: the model has been told that nobody knows', async () => {
   const slug = `write-${crypto.randomUUID().slice(0, 8)}`;
   const before = effects.effects.length;
   const token = Promise.withResolvers<void>();

@@ -106,7 +106,7 @@ matrixTest('the worker of the runs killed in the middle changes nothing either',
   await expectWhole(id);
 });
 
-matrixTest('a worker that stands still until its pass is given to another try, and then goes on, scores nothing twice', async () => {
+matrixTest('a worker that is frozen until its pass is given to another try, and then goes on, scores nothing twice', async () => {
   const { asked, letGo } = heldJudge(10);
   const id = await world.create(agentId, { dataset: { items: list }, evaluators: [exact, judge], repetitions: 2 });
   await until(() => asked.length >= 10 + 5);

@@ -13,7 +13,7 @@ const script = new URL(
   `)}`,
 );
 
-/** A thread whose job is to stand still for so many milliseconds. */
+/** A thread whose job is to block for so many milliseconds. */
 const sleepyScript = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
@@ -33,7 +33,7 @@ test('a job that outlives its time is ended, and the next one gets a new thread'
   await thread.close();
 });
 
-test('time in which the process itself stood still is not held against the job', async () => {
+test('time in which the process itself was frozen is not held against the job', async () => {
   const thread = createBoundedThread<number, number>(script, { maxMs: 500, heapMb: 32 });
   await thread.ask(0);
 

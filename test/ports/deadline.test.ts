@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import { Watch } from '../../activities/model/watch.ts';
 import { afterMs, deadlineIn } from '../../ports/deadline.ts';
 
-/** Something outside that has answered by the time this process looks again after it stood still. */
+/** Something outside that has answered by the time this process looks again after it was frozen. */
 async function answerWhileStanding(): Promise<{ answer: Promise<unknown>; standStill(): Promise<void>; end(): void }> {
   const flag = new Int32Array(new SharedArrayBuffer(4));
   const script = `const { parentPort, workerData } = require('node:worker_threads');
@@ -32,7 +32,7 @@ async function answerWhileStanding(): Promise<{ answer: Promise<unknown>; standS
 const settled = (signal: AbortSignal, answer: Promise<unknown>) =>
   Promise.race([answer.then(() => 'answered'), once(signal, 'abort').then(() => 'timed out')]);
 
-test('a deadline that passes while the process stands still does not win against an answer that has come', async () => {
+test('a deadline that passes while the process is frozen does not win against an answer that has come', async () => {
   const { answer, standStill, end } = await answerWhileStanding();
   const signal = deadlineIn(2_000);
   await standStill();
@@ -42,7 +42,7 @@ test('a deadline that passes while the process stands still does not win against
   end();
 });
 
-test('a model call whose process stood still for longer than its patience reads what the provider has sent', async () => {
+test('a model call whose process was frozen for longer than its patience reads what the provider has sent', async () => {
   const { answer, standStill, end } = await answerWhileStanding();
   const watch = new Watch(new AbortController().signal, { firstTokenS: 2, idleS: 2 }, { isFinished: false });
   const waiting = watch.waitFor(answer);
@@ -54,7 +54,7 @@ test('a model call whose process stood still for longer than its patience reads 
   end();
 });
 
-test('a deadline rings when nothing comes, also after a standstill, and not once it is cancelled', async () => {
+test('a deadline rings when nothing comes, also after a freeze, and not once it is cancelled', async () => {
   const rung: string[] = [];
   const cancel = afterMs(50, () => rung.push('cancelled'));
   afterMs(50, () => rung.push('rung'));
@@ -69,7 +69,7 @@ test('a deadline rings when nothing comes, also after a standstill, and not once
   end();
 });
 
-test('nothing waits with a timer that a standstill would ring', () => {
+test('nothing waits with a timer that a freeze would ring', () => {
   const root = join(import.meta.dirname, '../..');
   const sources = ['activities', 'api', 'db', 'domain', 'ports', 'temporal', 'workers'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

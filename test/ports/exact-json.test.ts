@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { exactText, findInexact, isInexact, markInexact, rounded } from '../../workflows/contracts/tools/exact-json.ts';
+import { exactText, findInexact, isInexact, tagInexact, rounded } from '../../workflows/contracts/tools/exact-json.ts';
 
-const restored = (text: string) => exactText(JSON.parse(markInexact(text, 'all')));
+const restored = (text: string) => exactText(JSON.parse(tagInexact(text, 'all')));
 
 test.each([
   ['1234567890123456789', true, true],
@@ -46,10 +46,10 @@ test('JSON with marks is restored number by number; what is no JSON stays none',
   const json = '{"id":1234567890123456789,"list":[1e400,-0.5,"1234567890123456789"],"pi":3.14159265358979323846}';
 
   expect(restored(json)).toBe(json);
-  expect(markInexact('{"id":01234567890123456789}', 'all')).toBe('{"id":01234567890123456789}');
-  expect(markInexact('[1-1234567890123456789]', 'all')).toBe('[1-1234567890123456789]');
-  expect(rounded(JSON.parse(markInexact(json, 'all')))).toEqual(JSON.parse(json));
-  expect(markInexact('[9007199254740993,9007199254740993]', 'large', 1)).toBe(
+  expect(tagInexact('{"id":01234567890123456789}', 'all')).toBe('{"id":01234567890123456789}');
+  expect(tagInexact('[1-1234567890123456789]', 'all')).toBe('[1-1234567890123456789]');
+  expect(rounded(JSON.parse(tagInexact(json, 'all')))).toEqual(JSON.parse(json));
+  expect(tagInexact('[9007199254740993,9007199254740993]', 'large', 1)).toBe(
     String.raw`["\u0000number:9007199254740993",9007199254740993]`,
   );
 });
@@ -76,7 +76,7 @@ test('texts made for it take time by their length', () => {
   ];
 
   const startedAt = process.cpuUsage().user;
-  for (const text of hostile) markInexact(text, 'all');
+  for (const text of hostile) tagInexact(text, 'all');
 
   expect((process.cpuUsage().user - startedAt) / 1_000_000).toBeLessThan(20);
 });

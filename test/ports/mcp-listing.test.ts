@@ -1,7 +1,7 @@
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import { createEgress } from '../../ports/egress/egress.ts';
 import { createSchemas } from '../../ports/json/schema.ts';
-import { readFoundTools, toldOf, type FoundTools } from '../../ports/mcp/found-tools.ts';
+import { readFoundTools, noticeOf, type FoundTools } from '../../ports/mcp/found-tools.ts';
 import { connectMcp } from '../../ports/mcp/mcp.ts';
 import { echoTool, startMcpServer, type FakeEra, type FakeTool } from '../fakes/mcp-server.ts';
 import { testWorkPool } from '../support/work-pool.ts';
@@ -101,5 +101,5 @@ test('patterns that can not be read and an unknown draft are told of tools that 
     ['search', '/properties/a/pattern'],
     ['search', '/properties/b/pattern'],
   ]);
-  expect(toldOf(found, 500)).toMatch(/^Ignored: search .*\$schema/);
+  expect(noticeOf(found, 500)).toMatch(/^Ignored: search .*\$schema/);
 });

@@ -75,7 +75,7 @@ test('numbers that a double keeps are calculated with, ids are written as they a
   expect(text).toBe('9007199254740993 9007199254740993 9007199254740991 3 3 3.5 9007199254740993');
 });
 
-test('a rendering that stood still, or got no processor, for longer than its limit is whole all the same; one that works for longer ends', () => {
+test('a rendering that was frozen, or got no processor, for longer than its limit is whole all the same; one that works for longer ends', () => {
   const engine = createLiquid();
   // It is read twice: for what is missing, and by the rendering.
   let waits = 2;

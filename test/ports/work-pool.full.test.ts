@@ -72,7 +72,7 @@ test('work of an organization whose work outgrew its limits gives way to all oth
   expect(getPriority(plain)).toBe(getPriority());
 });
 
-test('time in which the process itself stood still is not held against the job', async () => {
+test('time in which the process itself was frozen is not held against the job', async () => {
   const { run, pool } = poolOf();
   await run('busy', 0);
 
@@ -188,7 +188,7 @@ onLinux('a child that was stopped is a fault, not a limit: it is replaced and th
   process.kill(child, 'SIGSTOP');
 
   expect(await run('busy', 1)).toBe(1); // it never says that it has begun
-  expect(told).toMatchObject([{ reason: 'lost', told: 'it stood still', child_pid: child }]);
+  expect(told).toMatchObject([{ reason: 'lost', told: 'it was frozen', child_pid: child }]);
   expect(isAlive(child)).toBe(false);
 });
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createPool, type WorkPool, type WorkPoolOptions } from '../../ports/untrusted/pool.ts';
-import { Turns } from '../../ports/untrusted/turns.ts';
+import { FairQueue } from '../../ports/untrusted/fair-queue.ts';
 import { sorts } from '../fakes/work-sorts.ts';
 
 const open: WorkPool<typeof sorts>[] = [];
@@ -53,7 +53,7 @@ test('more than may wait is turned away at once, and takes nobody else the place
 });
 
 test('organizations take turns, each in its own order', () => {
-  const turns = new Turns(limits);
+  const turns = new FairQueue(limits);
   const [a1, a2, a3, b1] = [waiting('a'), waiting('a'), waiting('a'), waiting('b')];
   for (const one of [a1, a2, a3, b1]) turns.add(one);
   const next = () => turns.next(() => true);
@@ -62,7 +62,7 @@ test('organizations take turns, each in its own order', () => {
 });
 
 test('one that may not begin anything now is passed over and keeps its turn', () => {
-  const turns = new Turns(limits);
+  const turns = new FairQueue(limits);
   const [a, b] = [waiting('a'), waiting('b')];
   turns.add(a);
   turns.add(b);
@@ -72,7 +72,7 @@ test('one that may not begin anything now is passed over and keeps its turn', ()
 });
 
 test('jobs, bytes of one and bytes of all are bounded, and what leaves makes room', () => {
-  const turns = new Turns(limits);
+  const turns = new FairQueue(limits);
   const large = waiting('a', 90);
 
   expect([turns.add(large), turns.add(waiting('a', 20)), turns.add(waiting('b', 50)), turns.add(waiting('c', 50))]).toEqual([

@@ -87,7 +87,7 @@ test('in the steady state frames cost no query', async () => {
 
 test('a stalled reader is closed and resumes completely; the others get everything meanwhile', async () => {
   const run = await world.startRun();
-  const bearer = world.admit(run);
+  const bearer = world.bearerOf(run);
   const [stalled, healthy] = await Promise.all([openSse(world.url, run.runId, { bearer }), open(run)]);
   await Promise.all([stalled, healthy].map((client) => client.until(({ frames }) => frames.length === 2)));
   stalled.pause();
@@ -166,7 +166,7 @@ test('a page holds no more than 1 MiB and a chunk, however well its frames are s
 test('a stream that has grown old ends without a notice, to come back by itself', async () => {
   const other = await openStreamWorld({ limits: { maxAgeMs: 1_000 } });
   const run = await other.startRun();
-  const client = await openSse(other.url, run.runId, { bearer: other.admit(run) });
+  const client = await openSse(other.url, run.runId, { bearer: other.bearerOf(run) });
 
   await client.ended;
 
@@ -178,7 +178,7 @@ test('a process that stops tells every stream to come back and refuses new ones'
   const other = await openStreamWorld();
   const run = await other.startRun();
   const clients = await Promise.all(
-    range(1, 50).map((n) => openSse(other.url, run.runId, { bearer: other.admit(run), isReplay: n % 2 === 0 })),
+    range(1, 50).map((n) => openSse(other.url, run.runId, { bearer: other.bearerOf(run), isReplay: n % 2 === 0 })),
   );
 
   await other.hub.drain();
@@ -188,14 +188,14 @@ test('a process that stops tells every stream to come back and refuses new ones'
     expect(client.frames.at(-1)).toMatchObject({ seq: null, data: { code: 'service_unavailable', resume_after_seq: 2 } });
     expect(client.body()).toMatch(/retry: [1-5]\d{3}\n\n$/);
   }
-  expect((await openSse(other.url, run.runId, { bearer: other.admit(run) })).status).toBe(503);
+  expect((await openSse(other.url, run.runId, { bearer: other.bearerOf(run) })).status).toBe(503);
   await other.close();
 });
 
-test('for how long the process has stood still itself, no reader has stalled', async () => {
+test('for how long the process was frozen itself, no reader has stalled', async () => {
   const other = await openStreamWorld({ limits: { stallMs: 10_000, unsentBytes: 64 * 1024 } });
   const run = await other.startRun();
-  const client = await openSse(other.url, run.runId, { bearer: other.admit(run) });
+  const client = await openSse(other.url, run.runId, { bearer: other.bearerOf(run) });
   await client.until(({ frames }) => frames.length === 2);
   client.pause();
   for (let n = 0; n < 30; n++)
@@ -243,7 +243,7 @@ async function burst(run: RunIdentity, frames: number, perAppend = 500, text = '
 }
 
 function open(run: RunIdentity, options: Partial<SseOptions> = {}): Promise<SseClient> {
-  return openSse(world.url, run.runId, { bearer: world.admit(run), ...options });
+  return openSse(world.url, run.runId, { bearer: world.bearerOf(run), ...options });
 }
 
 /** Sockets of this process to Redis. */

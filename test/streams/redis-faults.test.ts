@@ -118,7 +118,7 @@ test('two deployments on one Redis never see each other’s frames', async () =>
 });
 
 function open(run: RunIdentity): Promise<SseClient> {
-  return openSse(world.url, run.runId, { bearer: world.admit(run) });
+  return openSse(world.url, run.runId, { bearer: world.bearerOf(run) });
 }
 
 /** Writes 60 frames with a fault among them, and waits until the client has them all. */

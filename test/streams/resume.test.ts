@@ -108,7 +108,7 @@ async function write(run: RunIdentity, model: RunModel, frames: Parameters<typeo
 }
 
 async function resumed(run: RunIdentity, place: number): Promise<readonly string[]> {
-  const client = await openSse(world.url, run.runId, { bearer: world.admit(run), afterSeq: place });
+  const client = await openSse(world.url, run.runId, { bearer: world.bearerOf(run), afterSeq: place });
   await client.ended;
   return client.texts;
 }

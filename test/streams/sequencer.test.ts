@@ -146,7 +146,7 @@ function taken<T>(from: T[], pick: number): T[] {
 }
 
 async function open(run: RunIdentity, after: number, isReplay: boolean): Promise<Reader> {
-  return { client: await openSse(world.url, run.runId, { bearer: world.admit(run), afterSeq: after, isReplay }), after };
+  return { client: await openSse(world.url, run.runId, { bearer: world.bearerOf(run), afterSeq: after, isReplay }), after };
 }
 
 /** What the model calls a frame. */

@@ -39,7 +39,11 @@ test('the first bytes leave with the head', async () => {
   const run = await world.startRun();
   const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
   const first = new Promise<string>((resolve) => socket.once('data', (packet) => resolve(String(packet))));
-  const lines = [`GET /runs/${run.runId}/stream?after_seq=2 HTTP/1.1`, 'host: longhaul.test', `authorization: Bearer ${world.admit(run)}`];
+  const lines = [
+    `GET /runs/${run.runId}/stream?after_seq=2 HTTP/1.1`,
+    'host: longhaul.test',
+    `authorization: Bearer ${world.bearerOf(run)}`,
+  ];
 
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);
 
@@ -83,7 +87,7 @@ test('replay=false starts at the head whatever the cursor, and the same frames b
 
 test('a run that the caller may not see is a 404 before any stream header, and a waiting one opens', async () => {
   const run = await world.startRun();
-  const stranger = world.admit({ ...run, organizationId: newId(), workspaceId: newId() });
+  const stranger = world.bearerOf({ ...run, organizationId: newId(), workspaceId: newId() });
   const refused = await openSse(world.url, run.runId, { bearer: stranger });
   await refused.ended;
   expect(refused.status).toBe(404);
@@ -107,7 +111,7 @@ test('a silent stream carries heartbeats without an id', async () => {
 
 test('a principal has a bounded number of streams; one that leaves makes room', async () => {
   const run = await world.startRun();
-  const bearer = world.admit(run);
+  const bearer = world.bearerOf(run);
   const clients = await Promise.all(range(1, 10).map(() => openSse(world.url, run.runId, { bearer })));
 
   const refused = await openSse(world.url, run.runId, { bearer });
@@ -137,7 +141,7 @@ test('abrupt disconnects leave no subscriber behind', async () => {
 
 test('access lost meanwhile ends the stream with a notice', async () => {
   const run = await world.startRun();
-  const client = await open(run, { bearer: world.admit(run, { kind: 'user' }) }); // the check finds no such user
+  const client = await open(run, { bearer: world.bearerOf(run, { kind: 'user' }) }); // the check finds no such user
 
   await client.ended;
 
@@ -166,7 +170,7 @@ test('waiting for a change ends at the change, at the timeout, or when it was mi
 });
 
 function open(run: RunIdentity, options: Partial<SseOptions> = {}) {
-  return openSse(world.url, run.runId, { bearer: world.admit(run), ...options });
+  return openSse(world.url, run.runId, { bearer: world.bearerOf(run), ...options });
 }
 
 async function expectRefusal(run: RunIdentity, options: Partial<SseOptions>, expected: number, context: object): Promise<void> {

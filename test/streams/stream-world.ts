@@ -47,7 +47,7 @@ export interface StreamWorld {
   readonly queries: string[];
   readonly callers: Map<string, Caller>;
   /** Somebody in the run's workspace whose credential never ends; gives the bearer that the test server knows. */
-  admit(run: RunIdentity, given?: Partial<Caller>): string;
+  bearerOf(run: RunIdentity, given?: Partial<Caller>): string;
   makeRun(parent?: RunIdentity | null, home?: Pick<RunIdentity, 'organizationId' | 'workspaceId'>): Promise<RunIdentity>;
   /** A run that has started: two frames are written. */
   startRun(home?: Pick<RunIdentity, 'organizationId' | 'workspaceId'>): Promise<RunIdentity>;
@@ -87,7 +87,7 @@ export async function openStreamWorld(options: StreamWorldOptions = {}): Promise
     url,
     queries,
     callers,
-    admit(run, given = {}) {
+    bearerOf(run, given = {}) {
       const bearer = randomUUID();
       callers.set(
         bearer,

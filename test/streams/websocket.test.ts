@@ -23,7 +23,7 @@ afterAll(() => world.close());
 test('a socket gives the same frames as an event stream and closes with 1000 after run.finished', async () => {
   const run = await world.startRun(tenant);
   const socket = await open(run, { token: await token(run) });
-  const sse = await openSse(world.url, run.runId, { bearer: world.admit(run) });
+  const sse = await openSse(world.url, run.runId, { bearer: world.bearerOf(run) });
 
   await world.append(run, [note('one'), note('two')]);
   await world.finish(run);

@@ -8,7 +8,7 @@ export interface TcpProxy {
   /** Ends every connection and refuses new ones. */
   cut(): void;
   mend(): void;
-  /** Takes connections and bytes, and passes nothing on until `thaw`: as a machine that stands still. */
+  /** Takes connections and bytes, and passes nothing on until `thaw`: as a machine that is frozen. */
   freeze(): void;
   thaw(): void;
   close(): Promise<void>;

@@ -101,7 +101,7 @@ matrixTest('a webhook’s receiver gets the same part again under the same id', 
   expect(new Set(posts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });
 
-matrixTest('a worker that stands still between send and record, and one that takes over, double no part', async () => {
+matrixTest('a worker that is frozen between send and record, and one that takes over, double no part', async () => {
   const [place, name] = [newPlace(), 'Frozen-slack'];
   const channel = await makeLiveChannel(stack, chat, 'slack');
   let isFrozen = false;

@@ -133,7 +133,7 @@ test('a worker killed between send and record sends the same mail again: one Mes
   ]);
 });
 
-matrixTest('a worker that stands still between send and record, and one that takes over: the same Message-ID, one run', async () => {
+matrixTest('a worker that is frozen between send and record, and one that takes over: the same Message-ID, one run', async () => {
   const channel = await makeMailChannel();
   const isFrozen = strikeAt('Frozen once', 'SIGSTOP');
 

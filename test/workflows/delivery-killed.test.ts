@@ -26,7 +26,7 @@ afterAll(async () => {
 async function queue(mail: MailRequest, organizationId: string | null = null): Promise<QueuedMail> {
   const tenant = organizationId === null ? nobodyTenant : organizationTenant(organizationId);
   const { value } = await transact(stack.db, { tenant, actor: systemActor, correlationId: newId() }, (tx) =>
-    addMail(tx, stack.keys, { mail, home: { organizationId, workspaceId: null } }),
+    addMail(tx, stack.keys, { mail, rowScope: { organizationId, workspaceId: null } }),
   );
   return value;
 }

@@ -64,7 +64,7 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
     async queue(mail, organizationId = null) {
       const home = organizationId === null ? nobodyTenant : organizationTenant(organizationId);
       const { value } = await transact(database.db, { tenant: home, actor: systemActor, correlationId: newId() }, (tx) =>
-        addMail(tx, keys, { mail, home: { organizationId, workspaceId: null } }),
+        addMail(tx, keys, { mail, rowScope: { organizationId, workspaceId: null } }),
       );
       return value;
     },

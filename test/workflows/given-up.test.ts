@@ -59,7 +59,7 @@ test('a delivery proves that Temporal waits for it, and one that was given up is
   expect(answers).toEqual(['awaited', 'given_up']);
 });
 
-test('a delivery of a process that stood still asks before it goes on, any other asks nothing', async () => {
+test('a delivery of a process that was frozen asks before it goes on, any other asks nothing', async () => {
   const answers: string[] = [];
   const ask = () =>
     refuseStale().then(

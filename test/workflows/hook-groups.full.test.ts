@@ -124,7 +124,7 @@ test('a worker that is killed between the group and its run: the next one goes o
   expect(await runsOf(stack, endpoint)).toHaveLength(1);
 });
 
-test('the signal of a delivery leaves when its row is there, however long it stood still between its receipt and its row', async () => {
+test('the signal of a delivery leaves when its row is there, however long the process was frozen between its receipt and its row', async () => {
   const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'batch', window_seconds: 3_600 } });
   const held = await holdStatements(stack.adminUrl, { table: 'delivery_keys', event: 'insert' });
   const sql = sqlOn(stack);

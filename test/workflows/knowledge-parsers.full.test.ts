@@ -44,7 +44,7 @@ async function hasWaited(sourceId: string): Promise<boolean> {
   return (events ?? []).some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
 }
 
-/** Files that are read at once, each by a process that stands still. */
+/** Files that are read at once, each by a process that is frozen. */
 async function hang(kbId: string): Promise<{ readonly hanging: readonly number[]; readonly long: readonly string[] }> {
   const hanging: number[] = [];
   const long: string[] = [];

@@ -44,7 +44,7 @@ export class ModelledRun {
     return {
       turns: [callsTurn(...this.calls.map((call) => call.planned)), () => this.#nextTurn()],
       tool: (id) => this.#execute(id),
-      gates: ({ how }) => this.#look(how),
+      gates: ({ how }) => this.#poll(how),
     };
   }
 
@@ -78,7 +78,7 @@ export class ModelledRun {
     return { gated: false };
   }
 
-  #look(how: 'open' | 'settle'): CallApprovalState {
+  #poll(how: 'open' | 'settle'): CallApprovalState {
     const now = Date.now();
     for (const call of this.calls) {
       if (call.state === 'gated' && now >= call.expiresAt) call.state = 'denied';

@@ -70,12 +70,12 @@ async function takeTurns(loop: RunLoop, { firstStep, maxSteps, wait }: Turns): P
 }
 
 /** Calls `finishRun` whatever has been cancelled meanwhile: the row decides between stop and cancelled. */
-function finish({ runId, bounds }: RunLoop, ending: RunOutcome): Promise<FinishRunResult> {
-  return CancellationScope.nonCancellable(() => bounds.finishRun({ runId, ...ending }));
+function finish({ runId, bounds }: RunLoop, outcome: RunOutcome): Promise<FinishRunResult> {
+  return CancellationScope.nonCancellable(() => bounds.finishRun({ runId, ...outcome }));
 }
 
-async function endRun(loop: RunLoop, ending: RunOutcome): Promise<void> {
-  await finish(loop, ending);
+async function endRun(loop: RunLoop, outcome: RunOutcome): Promise<void> {
+  await finish(loop, outcome);
 }
 
 function isHistoryLong(stepsTaken: number): boolean {

@@ -25,9 +25,9 @@ export async function awaitApprovals(loop: RunLoop, step: number, gates: StepApp
   loop.hasWaited = true;
   for (;;) {
     const seen = loop.wakes;
-    const look = gates.mustAsk ? openGates : settleGates;
+    const check = gates.mustAsk ? openGates : settleGates;
     gates.mustAsk = false;
-    const { ready, open, nextMs, ends } = await look({ runId, step });
+    const { ready, open, nextMs, ends } = await check({ runId, step });
 
     if (ends) throw new RunEnded(ends);
     gates.start(ready);

@@ -59,12 +59,12 @@ async function execute(loop: RunLoop, { runId, agentId, organizationId, workspac
 
 /** Waits until the child's row has ended too: the reconciler ends a child whose workflow was lost. */
 async function settleChild(loop: RunLoop, input: RunToolInput): Promise<CallOutcome> {
-  for (let looks = 0; ; looks++) {
+  for (let polls = 0; ; polls++) {
     const seen = loop.wakes;
     const { again, gated } = await settleTool({ ...input, cause: 'child' });
 
     if (gated) return 'gated';
     if (!again) return 'over';
-    await untilWoken(loop, { seen, nextMs: Math.min(1000 * 2 ** looks, maxPauseMs) });
+    await untilWoken(loop, { seen, nextMs: Math.min(1000 * 2 ** polls, maxPauseMs) });
   }
 }

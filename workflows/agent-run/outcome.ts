@@ -65,9 +65,9 @@ function endingOfFailure(failure: ApplicationFailure): RunOutcome {
   if (failure.type === activityFailureTypes.workerLost)
     return failed('internal_error', undefined, { reason: activityFailureTypes.workerLost });
   if (!isErrorCode(failure.type)) return failed('internal_error');
-  const ending = failed(failure.type, failure.message, { reason, retryable });
+  const outcome = failed(failure.type, failure.message, { reason, retryable });
 
-  return finishReason ? { ...ending, reason: finishReason } : ending;
+  return finishReason ? { ...outcome, reason: finishReason } : outcome;
 }
 
 function detailsOf(failure: ApplicationFailure): ActivityFailureDetails {

@@ -34,21 +34,21 @@ async function untilTimeIsOver(loop: RunLoop, remainingMs: number): Promise<void
   await sleep(remainingMs);
   for (let pauseMs = firstPauseMs; loop.hasWaited;) {
     const seen = loop.waitsEnded;
-    const look = await lookAtTime(loop);
+    const check = await checkTime(loop);
 
-    if (look.leftMs <= 0) return;
-    if (look.isWaiting) {
-      await condition(() => loop.waitsEnded !== seen, Math.max(look.leftMs, pauseMs));
+    if (check.leftMs <= 0) return;
+    if (check.isWaiting) {
+      await condition(() => loop.waitsEnded !== seen, Math.max(check.leftMs, pauseMs));
       pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     } else {
-      await sleep(look.leftMs);
+      await sleep(check.leftMs);
       pauseMs = firstPauseMs;
     }
   }
 }
 
-/** An ended run has no time left. While the database is unavailable the clock stands still. */
-async function lookAtTime({ runId, bounds }: RunLoop): Promise<{ readonly leftMs: number; readonly isWaiting: boolean }> {
+/** An ended run has no time left. While the database is unavailable the clock stops. */
+async function checkTime({ runId, bounds }: RunLoop): Promise<{ readonly leftMs: number; readonly isWaiting: boolean }> {
   try {
     const begun = await bounds.beginRun({ runId });
 

@@ -30,9 +30,9 @@ export async function askModel(loop: RunLoop, step: number, before?: StepWait): 
 /** Opens a wait of the run itself and checks its rows after each signal until it is over. Throws RunEnded when the end of the wait ends the run. */
 async function waitOut(loop: RunLoop, step: number, wait: StepWait): Promise<void> {
   loop.hasWaited = true;
-  for (let look = openGates; ; look = settleGates) {
+  for (let check = openGates; ; check = settleGates) {
     const seen = loop.wakes;
-    const { open, nextMs, ends } = await look({ runId: loop.runId, step, wait });
+    const { open, nextMs, ends } = await check({ runId: loop.runId, step, wait });
 
     if (ends) throw new RunEnded(ends);
     if (open === 0) break;

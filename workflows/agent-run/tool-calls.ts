@@ -19,7 +19,7 @@ export function runCalls(loop: RunLoop, step: number, calls: readonly PlannedCal
 }
 
 interface Lanes {
-  readonly most: number;
+  readonly max: number;
   readonly queue: PlannedCall[];
   atWork: number;
 }
@@ -78,7 +78,7 @@ class StepCalls {
       this.#enqueue(call);
     }
     for (const lanes of [this.#lanes.write, this.#lanes.read, this.#lanes.child]) {
-      while (lanes.atWork < lanes.most && lanes.queue.length > 0) this.#spawn(this.#runLane(lanes));
+      while (lanes.atWork < lanes.max && lanes.queue.length > 0) this.#spawn(this.#runLane(lanes));
     }
   }
 
@@ -134,7 +134,7 @@ class StepCalls {
     );
   }
 
-  /** Counts a piece of work until it ends; the first error cancels the others. */
+  /** Counts a job until it ends; the first error cancels the others. */
   #spawn(work: Promise<void>): void {
     this.#pending++;
     work
@@ -150,7 +150,7 @@ class StepCalls {
 }
 
 function lanesOf(kind: keyof typeof atOnce): Lanes {
-  return { most: atOnce[kind], queue: [], atWork: 0 };
+  return { max: atOnce[kind], queue: [], atWork: 0 };
 }
 
 function kindOf(call: PlannedCall): keyof typeof atOnce {

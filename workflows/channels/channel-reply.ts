@@ -27,7 +27,7 @@ const { deliverPart } = proxyActivities<Pick<ChannelActivities, 'deliverPart'>>(
 
 const maxEvents = 1_500;
 /** A lost signal is made up for after this time. */
-const lookAgain = '10 minutes';
+const pollEvery = '10 minutes';
 
 export const channelRunChangedSignal = defineSignal(channelRunChanged);
 
@@ -61,7 +61,7 @@ export async function channelReply(input: ChannelReplyInput): Promise<void> {
       streaming = streamReply(input).then(over, over);
     }
     if (isOld() && streaming === null) await continueAsNew<typeof channelReply>(input);
-    await condition(() => isDue, lookAgain);
+    await condition(() => isDue, pollEvery);
   }
 }
 

@@ -78,11 +78,11 @@ const maxNamed = 3;
 function detailOf(code: ErrorCode, errors: readonly Violation[]): string {
   const { title, remedy } = errorCodes[code];
   if (errors.length === 0) return `${title}. ${remedy}`;
-  const named = errors.slice(0, maxNamed).map((violation) => `${placeOf(violation)} ${violation.message}`);
+  const named = errors.slice(0, maxNamed).map((violation) => `${locationOf(violation)} ${violation.message}`);
   const more = errors.length - named.length;
   return `${title}: ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`;
 }
 
-function placeOf({ in: source, pointer, name }: Violation): string {
+function locationOf({ in: source, pointer, name }: Violation): string {
   return pointer || name || `the ${source}`;
 }

@@ -1,6 +1,5 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
-import type { DeliverInput, NoticeActivities } from '../contracts/upkeep/notices.ts';
-import type { DeliveryActivities, DeliveryInput, DeliveryResult } from '../contracts/upkeep/delivery.ts';
+import type { DeliverInput, NoticeActivities, DeliveryActivities, DeliveryInput, DeliveryResult } from '../contracts/upkeep/delivery.ts';
 
 // A try takes 15 s at most. Temporal retries only a try whose worker or database was lost: the receiver then gets it again under the same id.
 const { attemptDelivery } = proxyActivities<NoticeActivities>({

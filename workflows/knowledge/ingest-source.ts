@@ -1,8 +1,7 @@
 import { ApplicationFailure, CancellationScope, condition, defineSignal, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
 import { knowledgeRunSignals } from '../contracts/knowledge/runs.ts';
 import type { IngestActivities, IngestInput, IngestOutcome } from '../contracts/knowledge/ingest.ts';
-import { msUntil } from './ms-until.ts';
-import { parserRestMs } from './parser-rest.ts';
+import { msUntil, parserRestMs } from './parser-rest.ts';
 
 const { fetchSource, publishSource } = proxyActivities<Pick<IngestActivities, 'fetchSource' | 'publishSource'>>({
   startToCloseTimeout: '10 minutes',

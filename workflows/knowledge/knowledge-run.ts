@@ -14,7 +14,7 @@ import {
   type KnowledgeRunInput,
   type KnowledgeRunStep,
 } from '../contracts/knowledge/runs.ts';
-import { msUntil } from './ms-until.ts';
+import { msUntil } from './parser-rest.ts';
 
 /** If the provider is down for a day, the run fails; each try continues behind the last committed batch. */
 const { advanceKnowledgeRun } = proxyActivities<Pick<KnowledgeRunActivities, 'advanceKnowledgeRun'>>({

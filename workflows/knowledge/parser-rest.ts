@@ -11,6 +11,11 @@ const msPerFile = 400;
  * the more files wait (`waiting`), since any of them takes a free parser. At most half a minute, or five minutes once it has waited for an hour.
  */
 export function parserRestMs(waitedMs: number, waiting: number): number {
-  const longestMs = waitedMs < hourMs ? maxMs : maxLaterMs;
-  return Math.min(longestMs, Math.max(minMs, waitedMs / 20, waiting * msPerFile));
+  const maxRestMs = waitedMs < hourMs ? maxMs : maxLaterMs;
+  return Math.min(maxRestMs, Math.max(minMs, waitedMs / 20, waiting * msPerFile));
+}
+
+/** Returns the milliseconds until a time (ISO 8601) by the workflow's clock; at least one second, so that a past time causes no busy loop. */
+export function msUntil(time: string): number {
+  return Math.max(1_000, new Date(time).getTime() - Date.now());
 }

@@ -10,7 +10,7 @@ import {
 } from '@temporalio/workflow';
 import { knowledgeRunSignals } from '../contracts/knowledge/runs.ts';
 import type { ReembedActivities, ReembedInput, ReembedStep } from '../contracts/knowledge/reembed.ts';
-import { msUntil } from './ms-until.ts';
+import { msUntil } from './parser-rest.ts';
 
 /** If the provider is down for a day, the run fails; each try continues behind what was committed. */
 const { embedRange, verifySample } = proxyActivities<Pick<ReembedActivities, 'embedRange' | 'verifySample'>>({

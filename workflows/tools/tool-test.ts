@@ -1,8 +1,8 @@
 import { proxyActivities } from '@temporalio/workflow';
-import { toolTestLimitS, type ToolTestActivities, type ToolTestInput } from '../contracts/tools/tool-test.ts';
+import { maxToolTestSeconds, type ToolTestActivities, type ToolTestInput } from '../contracts/tools/tool-test.ts';
 
 const { testTool } = proxyActivities<ToolTestActivities>({
-  startToCloseTimeout: (toolTestLimitS + 10) * 1000,
+  startToCloseTimeout: (maxToolTestSeconds + 10) * 1000,
   scheduleToCloseTimeout: '5 minutes',
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: 4 },

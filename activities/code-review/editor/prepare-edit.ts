@@ -4,7 +4,7 @@ import type { ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import { maxShownBytes, type ShownFile } from '../../../domain/code-review/editor/conversation.ts';
 import type { EditStart, FindingToRepair } from '../../../domain/code-review/editor/kept.ts';
 import { editRights } from '../../../domain/code-review/editor/rules.ts';
-import { noteReviewHead, openBudgetCaps } from '../../../domain/code-review/run-work.ts';
+import { recordReviewHead, openBudgetCaps } from '../../../domain/code-review/run-work.ts';
 import { editVariables } from '../../../domain/code-review/pipeline/prompt-variables.ts';
 import { readTextAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
@@ -15,7 +15,7 @@ import { transactAsRun } from '../../runs/as-run.ts';
 import { readAsSystem, transactAsSystem } from '../../support/as-system.ts';
 import { onHost } from '../host/host-failure.ts';
 import { openMirror, openRepository } from '../read/open-repository.ts';
-import { readInstructions } from '../read/read-instructions.ts';
+import { readInstructions } from '../read/gather-material.ts';
 import { readHostPull, type HostPull } from '../read/read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
@@ -29,7 +29,7 @@ export async function prepareEdit(deps: ActivityDeps, input: EditInput): Promise
   if (start !== null) return start.may !== 'nothing';
   return asSystemStep(deps, { runId: input.runId, step: input.step, name: 'Read what is to be repaired' }, async () => {
     const answer = await readStart(deps, run);
-    await transactAsRun(deps, run.runId, (tx) => noteReviewHead(tx, run.runId, answer.headSha));
+    await transactAsRun(deps, run.runId, (tx) => recordReviewHead(tx, run.runId, answer.headSha));
     return (await keepOf(deps, run.runId, { stage: 'start', ordinal: input.attempt, answer })).may !== 'nothing';
   });
 }

@@ -2,7 +2,7 @@ import { cancellationSignal } from '@temporalio/activity';
 
 import type { ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import type { EditMade, EditPushed, EditStart } from '../../../domain/code-review/editor/kept.ts';
-import { notePushArrived, notePushLeaves } from '../../../domain/code-review/editor/pushes.ts';
+import { recordPushArrived, recordPushLeaves } from '../../../domain/code-review/editor/pushes.ts';
 import { branchOf } from '../../../domain/code-review/editor/rules.ts';
 import { outputLine, outputText } from '../../../domain/code-review/pipeline/text-safety.ts';
 import { GitError } from '../../../ports/git/git-error.ts';
@@ -56,11 +56,11 @@ async function deliver(deps: ActivityDeps, delivery: Delivery): Promise<EditPush
   if (!pull.isOpen) return notPushed('closed');
   const mirror = await openMirror(deps, run.binding, client, start.headRepository ?? run.binding.repoFullName);
   const push = { runId: run.runId, pullRequestId: run.pull.id, attempt, commitSha };
-  await transactAsRun(deps, run.runId, (tx) => notePushLeaves(tx, run, push));
+  await transactAsRun(deps, run.runId, (tx) => recordPushLeaves(tx, run, push));
   const arrived = start.may === 'branch' ? await toBranch(mirror, delivery, signal) : await toHead(mirror, delivery, signal);
   if (arrived.kind === 'moved') return notPushed('moved');
   if (arrived.kind === 'refused') return notPushed('push_refused', arrived.reason);
-  await transactAsRun(deps, run.runId, (tx) => notePushArrived(tx, push));
+  await transactAsRun(deps, run.runId, (tx) => recordPushArrived(tx, push));
   const branch = start.may === 'branch' ? branchName(delivery) : start.headRef;
   const pullNumber = start.may === 'branch' ? await openOwnPull(client, { ...delivery, branch, signal }) : null;
   return { commitSha, branch, pullNumber, refusal: null, detail: null };

@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { PostKey } from '../../../db/code-review/posts/posts.ts';
 import { hasEditor, readPosted, readReviewHead } from '../../../db/code-review/posts/read-posts.ts';
-import { beginPost, notePosted } from '../../../domain/code-review/posting/claims.ts';
+import { beginPost, recordPosted } from '../../../domain/code-review/posting/claims.ts';
 import type { ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import type { PlannedReview } from '../../../domain/code-review/pipeline/plan.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
@@ -88,7 +88,7 @@ export async function concludeCheck(deps: ActivityDeps, end: CheckEnd): Promise<
   const conclusion = end.conclusion ?? planned?.check.conclusion ?? 'neutral';
   const actions = isFixable ? [fixAction] : [];
   await onHost(() => endCheck(client, checkId, { conclusion, output: { ...output, annotations: last }, actions }, cancellationSignal()));
-  await transactAsSystem(deps, (tx) => notePosted(tx, run, { key: keyOf(run, batches + 1), githubId: checkId }));
+  await transactAsSystem(deps, (tx) => recordPosted(tx, run, { key: keyOf(run, batches + 1), githubId: checkId }));
 }
 
 /** Ends the check of a run that has ended without its plan, with the conclusion that the run's status implies. */

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readCommandPost, readDismissedComments, type CommandPost } from '../../../db/code-review/posts/command-posts.ts';
-import { readRepositoryPlace } from '../../../db/code-review/bindings/repository-place.ts';
+import { readRepositoryPlace } from '../../../db/code-review/bindings/bindings.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
 import { react } from '../../../ports/github/replies.ts';
 import { listThreads } from '../../../ports/github/threads.ts';
@@ -11,8 +11,7 @@ import { onHost } from './host-failure.ts';
 import { openRepository } from '../read/open-repository.ts';
 import { postOnce } from './post-once.ts';
 import { postReply } from './post-reply.ts';
-import { softly } from './softly.ts';
-import { resolveOpen } from './threads.ts';
+import { softly, resolveOpen } from './threads.ts';
 
 const obeyed: ReadonlySet<string> = new Set(['accepted', 'done']);
 

@@ -3,7 +3,7 @@ import type { ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import { runMarker, summaryOrdinal } from '../../../domain/code-review/pipeline/markers.ts';
 import type { PlannedReview } from '../../../domain/code-review/pipeline/plan.ts';
 import { summaryDigest } from '../../../domain/code-review/pipeline/summary-text.ts';
-import { withdrawReview } from '../../../domain/code-review/posting/withdraw-review.ts';
+import { withdrawReview } from '../../../domain/code-review/posting/claims.ts';
 import { keepEditedSummary, keepPostedFindings } from '../../../domain/code-review/posting/posted-findings.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
 import { HostError } from '../../../ports/github/host-error.ts';

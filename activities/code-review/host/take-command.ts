@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readCommandState, type CommandState } from '../../../db/code-review/posts/command-state.ts';
-import { readRepositoryPlace } from '../../../db/code-review/bindings/repository-place.ts';
+import { readRepositoryPlace } from '../../../db/code-review/bindings/bindings.ts';
 import { obeyCommand, obeyedBefore, refuseCommand } from '../../../domain/code-review/obey-command.ts';
 import { permissionOf } from '../../../ports/github/collaborators.ts';
 import type { ObeyedCommand } from '../../../workflows/contracts/review/pull-requests.ts';

@@ -9,7 +9,7 @@ import { onHost } from './host-failure.ts';
 import { openRepository } from '../read/open-repository.ts';
 import { postReply } from './post-reply.ts';
 import { readPlannedReview } from '../read/read-plan.ts';
-import { softly } from './softly.ts';
+import { ApplicationFailure } from '@temporalio/common';
 
 /**
  * Updates the threads of a pull request from what a review has found: the thread of a fixed finding gets one reply and is resolved, the comment of one that
@@ -50,4 +50,14 @@ export async function resolveOpen(client: RepositoryClient, thread: HostThread |
 
 async function fold(client: RepositoryClient, thread: HostThread | undefined): Promise<void> {
   if (thread && !thread.isMinimized) await onHost(() => minimizeComment(client, thread.commentNodeId, cancellationSignal()));
+}
+
+/** Runs work that its caller can do without: a final failure is logged and ignored; a failure that may pass is thrown. */
+export async function softly(deps: Pick<ActivityDeps, 'log'>, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof ApplicationFailure) || error.nonRetryable !== true) throw error;
+    deps.log.warn({ reason: error.type, detail: error.message }, 'post at the host left out');
+  }
 }

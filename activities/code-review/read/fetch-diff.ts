@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readAnswer } from '../../../db/code-review/findings/answers.ts';
-import { keepAnswer, noteReviewHead } from '../../../domain/code-review/run-work.ts';
+import { keepAnswer, recordReviewHead } from '../../../domain/code-review/run-work.ts';
 import { readJudgedHashes, readLedger, type LedgerRow } from '../../../db/code-review/findings/ledger.ts';
 import { readReviewRun, type ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import type { ReviewMaterial } from '../../../domain/code-review/pipeline/material.ts';
@@ -32,7 +32,7 @@ export async function fetchDiff(deps: ActivityDeps, input: ReviewStepInput): Pro
     await asSystemStep(deps, { ...input, name: 'Read the pull request' }, async () => {
       const material = await readMaterial(deps, run);
       await transactAsRun(deps, run.runId, async (tx) => {
-        await noteReviewHead(tx, run.runId, material.headSha);
+        await recordReviewHead(tx, run.runId, material.headSha);
         await keepAnswer(tx, run.runId, { ...materialAnswer, answer: packMaterial(material) });
       });
     });

@@ -7,7 +7,6 @@ import type { PathReading } from '../../../ports/diff/paths-work.ts';
 import type { ReviewWork } from '../../../ports/diff/review-work.ts';
 import type { SkipReason } from '../../../workflows/contracts/review/code-review.ts';
 import type { Change } from './read-change.ts';
-import { readInstructions } from './read-instructions.ts';
 import type { HostPull } from './read-pull.ts';
 
 /** The sources of a review's material. */
@@ -205,4 +204,20 @@ async function followUps({ ledger, change }: MaterialSource): Promise<Record<str
     if (!texts.has(now)) texts.set(now, await change.readText(change.headSha, now, maxText));
   }
   return Object.fromEntries(open.map((finding) => [finding.id, followUp(finding, { patches, textOf: (path) => texts.get(path) })]));
+}
+
+const instructionsPath = '.longhaul/review.md';
+const maxInstructions = 64 * 1024;
+
+/**
+ * Returns the repository's instructions for reviews and repairs; empty: it has none, or its binding turns them off. They come from the base branch, so nothing
+ * in the pull request decides how it is judged.
+ */
+export async function readInstructions(
+  { binding }: Pick<ReviewRun, 'binding'>,
+  baseSha: string | null,
+  readText: Change['readText'],
+): Promise<string> {
+  if (!binding.reviewConfig.repo_instructions || baseSha === null) return '';
+  return (await readText(baseSha, instructionsPath, maxInstructions)) ?? '';
 }

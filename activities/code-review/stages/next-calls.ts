@@ -84,7 +84,7 @@ async function planOf(deps: ActivityDeps, { run, material }: ReviewState, conclu
   const open = counts.inline + counts.file + counts.folded + counts.carried + conclusion.back.length;
   const facts = checkVariables({ verdict, headSha: material.headSha, counts: { ...counts, open } });
   const [title = '', summary = ''] = await deps.templates.of(run.organizationId).renderAll([check.title, check.summary], facts);
-  const isTold = wanted === 'always' || (wanted === 'findings' && open > 0);
+  const isReported = wanted === 'always' || (wanted === 'findings' && open > 0);
   return {
     kind: 'review',
     headSha: material.headSha,
@@ -93,7 +93,7 @@ async function planOf(deps: ActivityDeps, { run, material }: ReviewState, conclu
     baseRef: material.pull.baseRef,
     conclusion,
     comments: commentsOf(findings, run.binding.id),
-    summary: isTold ? conclusion.summary : '',
+    summary: isReported ? conclusion.summary : '',
     event: conclusion.isBlocking && !run.pull.isBlockDismissed ? 'REQUEST_CHANGES' : 'COMMENT',
     check: {
       conclusion: conclusion.check,

@@ -30,7 +30,7 @@ const maxPassages = 20_000;
 const maxTerms = 60;
 const maxLine = 4_000;
 const maxExcerpt = 600;
-const longLinePieces = new RegExp(`.{1,${maxLine}}(?=\\s|$)|.{1,${maxLine}}`, 'g');
+const longLineParts = new RegExp(`.{1,${maxLine}}(?=\\s|$)|.{1,${maxLine}}`, 'g');
 
 /** Returns the one to three passages that share most words with the question, best first; the first ones when the question has no words to look for. */
 export function bestExcerpts(request: string, sources: readonly Source[]): Excerpt[] {
@@ -169,7 +169,7 @@ function blocksOf(text: string): Block[] {
 
 /** Keeps lines as they are; splits one that is too long between words. */
 function linesOf(text: string): string[] {
-  return text.split('\n').flatMap((line) => (line.length <= maxLine ? [line] : (line.match(longLinePieces) ?? [])));
+  return text.split('\n').flatMap((line) => (line.length <= maxLine ? [line] : (line.match(longLineParts) ?? [])));
 }
 
 function kindOf(line: string, plain: string): Block['kind'] {

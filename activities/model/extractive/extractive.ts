@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { ModelAborted } from '../faults/errors.ts';
+import { ModelAborted } from '../errors/model-error.ts';
 import { bestExcerpts, questionOf, stripMarkup, wholeIfShort, type Excerpt, type Source } from './excerpts.ts';
 import { readPassages } from '../../../workflows/contracts/knowledge/passages.ts';
 import { cleanText } from '../wire/plain-text.ts';
@@ -36,7 +36,7 @@ export async function* streamExtractive(
   const answer = composeAnswer(request, turn);
   const { text, isTruncated } = bounded(answer.text, request);
   let written = '';
-  for (const delta of pieces(text)) {
+  for (const delta of chunksOf(text)) {
     await pause(options.paceMs, request, written);
     written += delta;
     yield { type: 'text', index: 0, delta };
@@ -194,7 +194,7 @@ function bounded(answer: string, request: ModelStepRequest): { text: string; isT
 }
 
 /** Splits a text into one to three words at a time, each with the space that follows. */
-function pieces(text: string): string[] {
+function chunksOf(text: string): string[] {
   const result: string[] = [];
   for (const word of text.match(/\s*\S+\s*/g) ?? []) {
     const last = result.at(-1);

@@ -38,8 +38,8 @@ function fillOne(name: string, schema: Record<string, unknown>, words: string): 
   if (schema['format'] !== undefined || schema['pattern'] !== undefined || /(^|_)id$/i.test(name)) return undefined;
 
   const text = words.trim();
-  const most = typeof schema['maxLength'] === 'number' ? schema['maxLength'] : text.length;
-  return text === '' ? undefined : text.slice(0, most).toWellFormed();
+  const maxChars = typeof schema['maxLength'] === 'number' ? schema['maxLength'] : text.length;
+  return text === '' ? undefined : text.slice(0, maxChars).toWellFormed();
 }
 
 function isSaid(value: string, words: string): boolean {

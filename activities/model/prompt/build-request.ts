@@ -10,7 +10,7 @@ import { fitHistory, type ContextBudget } from './context.ts';
 import { formatNotice, jsonAnswerOf, resultToolOf } from './json-answer.ts';
 import type { PromptMessage, PromptTool, PromptToolResult, ProviderState } from './prompt.ts';
 import type { ModelStepRequest } from '../step.ts';
-import { contextTooLongCode } from '../faults/tries.ts';
+import { contextTooLongCode } from '../errors/tries.ts';
 import { countPrompt } from '../usage/usage.ts';
 
 /** Builds the request of a model step from what was pinned and stored: equal rows yield an equal prompt. */

@@ -79,7 +79,7 @@ function shorten(
 
 /** Fewer tokens than this do not show how the model counts a text. */
 const minCompared = 100;
-const largestFactor = 4;
+const maxFactor = 4;
 
 /**
  * Returns how many tokens the model counts for one of ours, at least 1. It compares how its prompts have grown from step to step, since a whole prompt may hold
@@ -99,7 +99,7 @@ function countFactor(history: readonly HistoryMessage[], takenTokens: number): n
     }
     estimated += tokensOfOne(message);
   }
-  return Math.min(factor, largestFactor);
+  return Math.min(factor, maxFactor);
 }
 
 function tokensOf(messages: readonly HistoryMessage[]): number {

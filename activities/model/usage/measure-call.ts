@@ -5,7 +5,7 @@ import { genAiName, inSpan } from '../../../ports/telemetry/spans.ts';
 import type { Permit } from '../../../ports/models/permits/permits.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { addContent } from '../../support/trace-content.ts';
-import { ModelError, reasonOf } from '../faults/errors.ts';
+import { ModelError, reasonOf } from '../errors/model-error.ts';
 import type { ModelFinish, ModelStepRequest } from '../step.ts';
 import { chatContent, type MessagePart } from './chat-content.ts';
 import { callWithPermit } from './permits.ts';

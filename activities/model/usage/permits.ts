@@ -1,6 +1,6 @@
 import type { Permit } from '../../../ports/models/permits/permits.ts';
 import type { ActivityDeps } from '../../deps.ts';
-import { ModelAborted, ModelError } from '../faults/errors.ts';
+import { ModelAborted, ModelError } from '../errors/model-error.ts';
 import type { ModelFinish, ModelStepRequest } from '../step.ts';
 import { countPrompt, type TokenUsage } from './usage.ts';
 

@@ -19,7 +19,7 @@ import { permitDelayMs, takePermit } from './permits.ts';
 
 /** How long an activity waits for calls in flight to release their holds; after that its run waits, and the slot is free. */
 const maxBusyMs = 60_000;
-const shortestPauseMs = 1_000;
+const minPauseMs = 1_000;
 const maxPauseMs = 10_000;
 const maxRolls = 5;
 
@@ -72,7 +72,7 @@ export async function holdCost(
       if (limits.on_budget === 'fail') throw giveUp(budgetExceeded(found.fullAt));
       return putOff(deps, modelTry, { on: 'budget', fullAt: found.fullAt, needed: estimate });
     }
-    const pauseMs = shortestPauseMs + Math.floor(Math.random() * (maxPauseMs - shortestPauseMs));
+    const pauseMs = minPauseMs + Math.floor(Math.random() * (maxPauseMs - minPauseMs));
     if (performance.now() + pauseMs > end) return putOffFor(deps, modelTry, pauseMs);
     await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => {
       throw abort.signal.reason;

@@ -1,4 +1,4 @@
-import { record } from '../wire/provider-words.ts';
+import { record } from '../wire/provider-message.ts';
 
 /** What a provider counted, under its own names; zero where it reported nothing. Which counts include which is not known yet. */
 export interface UsageCounts {

@@ -1,5 +1,5 @@
 import type { ModelUsage } from '../../../db/billing/ledger/usage.ts';
-import { tokensOfBytes } from '../../../db/billing/ledger/tokens.ts';
+import { tokensOfBytes } from '../../../db/billing/ledger/call-key.ts';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import type { PromptMessage, PromptTool } from '../prompt/prompt.ts';
 import { countsIn, disjoint, tokens, type UsageCounts } from './usage-counts.ts';

@@ -1,11 +1,11 @@
-import { exactText, markInexact, withoutMark } from '../../../workflows/contracts/tools/exact-json.ts';
-import { bareError, isReported, parsedJson, record, wordsIn, type ProviderWords } from './provider-words.ts';
+import { exactText, tagInexact, withoutTag } from '../../../workflows/contracts/tools/exact-json.ts';
+import { bareError, isReported, parsedJson, record, wordsIn, type ProviderMessage } from './provider-message.ts';
 import { isNamed, unnamedCall } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const nothing = { data: null, state: 'open', fault: null } as const;
+const nothing = { data: null, state: 'open', error: null } as const;
 
 /**
  * Chat Completions as servers really speak it, made into the chunks that the SDK's schema accepts: liberal in what it reads, strict in what it returns.
@@ -22,10 +22,10 @@ export class ChatWire implements WireProtocol {
   read(data: string, event?: string): WireEvent {
     const text = data.trim();
     if (text === '[DONE]') return this.#done();
-    const value = parsedJson(markInexact(text, 'all'));
+    const value = parsedJson(tagInexact(text, 'all'));
     if (value === undefined) {
       if (this.#isFinished) return { ...nothing, state: 'finished' };
-      return event === 'error' ? { ...nothing, fault: { status: null, code: null, message: text } } : { ...nothing, data: text };
+      return event === 'error' ? { ...nothing, error: { status: null, code: null, message: text } } : { ...nothing, data: text };
     }
     return this.#take(value, event);
   }
@@ -33,7 +33,7 @@ export class ChatWire implements WireProtocol {
   /** A complete answer at once, from a server that does not stream. */
   whole(value: unknown): WireEvent {
     const taken = this.#take(value, undefined);
-    if (taken.fault !== null || taken.data === null || !this.#hasOutput) return taken;
+    if (taken.error !== null || taken.data === null || !this.#hasOutput) return taken;
     this.warnings.push('the server ignores `stream` and gave the answer in one piece');
     if (this.#isFinished) return { ...taken, state: 'ended' };
     this.#isFinished = true;
@@ -41,8 +41,8 @@ export class ChatWire implements WireProtocol {
   }
 
   #take(value: unknown, event: string | undefined): WireEvent {
-    const fault = faultIn(value, event);
-    if (fault !== null) return this.#isFinished ? { ...nothing, state: 'finished' } : { ...nothing, fault };
+    const error = errorIn(value, event);
+    if (error !== null) return this.#isFinished ? { ...nothing, state: 'finished' } : { ...nothing, error };
     const chunk = record(value);
     if (!chunk) return nothing;
 
@@ -59,7 +59,7 @@ export class ChatWire implements WireProtocol {
       choices: choice === null ? [] : [choice],
       usage: usage && this.#usage,
     };
-    return { data: exactText(clean), ...this.#named(), state: this.#isFinished ? 'finished' : 'open', fault: null };
+    return { data: exactText(clean), ...this.#named(), state: this.#isFinished ? 'finished' : 'open', error: null };
   }
 
   /** Returns null for a choice without content. The first finish reason counts; a later or an empty one is ignored. */
@@ -77,7 +77,7 @@ export class ChatWire implements WireProtocol {
     if (this.#isFinished || !this.#hasOutput) return { ...nothing, state: 'ended' };
     this.warnings.push('the server ended its stream without a finish reason');
     this.#isFinished = true;
-    return { data: this.#finishChunk(), ...this.#named(), state: 'ended', fault: null };
+    return { data: this.#finishChunk(), ...this.#named(), state: 'ended', error: null };
   }
 
   /** Once the answer is complete, names each call that never had a name, so that the SDK emits it and the model learns of it. */
@@ -94,15 +94,15 @@ export class ChatWire implements WireProtocol {
 }
 
 /** Returns an error in a chunk, wherever it is. A chunk with neither error nor choice (a ping, a moderation result) has none. */
-function faultIn(value: unknown, event: string | undefined): ProviderWords | null {
+function errorIn(value: unknown, event: string | undefined): ProviderMessage | null {
   const chunk = record(value);
   const choice = record(list(chunk?.['choices'])[0]);
-  if (isReported(choice?.['error'])) return wordsIn(choice?.['error']) ?? untold;
+  if (isReported(choice?.['error'])) return wordsIn(choice?.['error']) ?? unreported;
   if (Array.isArray(chunk?.['choices']) && !isReported(chunk['error'])) return null;
-  return event === 'error' || chunk?.['type'] === 'error' ? (wordsIn(value) ?? untold) : bareError(value);
+  return event === 'error' || chunk?.['type'] === 'error' ? (wordsIn(value) ?? unreported) : bareError(value);
 }
 
-const untold: ProviderWords = { status: null, code: null, message: '' };
+const unreported: ProviderMessage = { status: null, code: null, message: '' };
 
 /** Returns the parts of a delta that the SDK reads. The role is always the assistant's, whatever the server calls it. */
 function deltaOf(delta: Fields, names: CallNames) {
@@ -230,5 +230,5 @@ function textOf(value: unknown): string | undefined {
 }
 
 function textOrNothing(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? withoutMark(value) : undefined;
+  return typeof value === 'string' && value !== '' ? withoutTag(value) : undefined;
 }

@@ -1,12 +1,12 @@
-import { exactText, markInexact } from '../../../workflows/contracts/tools/exact-json.ts';
-import { bareError, isReported, parsedJson, record, wordsIn } from './provider-words.ts';
+import { exactText, tagInexact } from '../../../workflows/contracts/tools/exact-json.ts';
+import { bareError, isReported, parsedJson, record, wordsIn } from './provider-message.ts';
 import { calledName } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const nothing = { data: null, state: 'open', fault: null } as const;
-const untold = 'the server ended its stream without a reason to stop';
+const nothing = { data: null, state: 'open', error: null } as const;
+const unreported = 'the server ended its stream without a reason to stop';
 const inOneChunk = 'the server ignores `stream` and gave the answer in one piece';
 
 /** Responses of OpenAI: the SDK reads its events as they are. The last event marks the end, not the end of the connection. */
@@ -18,13 +18,13 @@ export class ResponsesWire implements WireProtocol {
     if (data.trim() === '[DONE]') return this.#done();
     const value = record(parsedJson(data));
     const type = value?.['type'];
-    if (type === 'error' || type === 'response.failed') return { data, state: 'open', fault: wordsIn(value) };
-    if (type === undefined || value?.['object'] === 'error') return { data, state: 'open', fault: bareError(parsedJson(data)) };
+    if (type === 'error' || type === 'response.failed') return { data, state: 'open', error: wordsIn(value) };
+    if (type === undefined || value?.['object'] === 'error') return { data, state: 'open', error: bareError(parsedJson(data)) };
     this.#hasOutput ||= type === 'response.output_text.delta' || type === 'response.output_item.done';
     return {
       data: readable(value ?? {}) ?? data,
       state: type === 'response.completed' || type === 'response.incomplete' ? 'ended' : 'open',
-      fault: null,
+      error: null,
     };
   }
 
@@ -38,8 +38,8 @@ export class ResponsesWire implements WireProtocol {
 
   #done(): WireEvent {
     if (!this.#hasOutput) return { ...nothing, state: 'ended' };
-    this.warnings.push(untold);
-    return { data: '{"type":"response.completed","response":{}}', state: 'ended', fault: null };
+    this.warnings.push(unreported);
+    return { data: '{"type":"response.completed","response":{}}', state: 'ended', error: null };
   }
 }
 
@@ -81,10 +81,10 @@ export class MessagesWire implements WireProtocol {
 
   read(data: string): WireEvent {
     if (data.trim() === '[DONE]') return this.#end();
-    const value = record(parsedJson(markInexact(data, 'all')));
+    const value = record(parsedJson(tagInexact(data, 'all')));
     const type = value?.['type'];
-    if (type === 'error') return { data, state: 'open', fault: wordsIn(value) };
-    if (!value || type === undefined || value['object'] === 'error') return { data, state: 'open', fault: bareError(parsedJson(data)) };
+    if (type === 'error') return { data, state: 'open', error: wordsIn(value) };
+    if (!value || type === undefined || value['object'] === 'error') return { data, state: 'open', error: bareError(parsedJson(data)) };
     return this.#take(value);
   }
 
@@ -116,17 +116,17 @@ export class MessagesWire implements WireProtocol {
     if (whole !== null) return whole;
     const data = exactText(withUsage(named));
     const reason = type === 'message_delta' ? delta?.['stop_reason'] : null;
-    if (typeof reason === 'string' && reason !== '') return { data, more: [stop], state: 'ended', fault: null };
-    return { data, state: 'open', fault: null };
+    if (typeof reason === 'string' && reason !== '') return { data, more: [stop], state: 'ended', error: null };
+    return { data, state: 'open', error: null };
   }
 
   /** Handles an end marker that comes before any stop reason. */
   #end(): WireEvent {
-    if (!this.#hasCalls && !this.#hasText) return { data: stop, state: 'ended', fault: null };
-    this.warnings.push(untold);
+    if (!this.#hasCalls && !this.#hasText) return { data: stop, state: 'ended', error: null };
+    this.warnings.push(unreported);
     const stop_reason = this.#hasCalls ? 'tool_use' : 'end_turn';
     const data = JSON.stringify(withUsage({ type: 'message_delta', delta: { stop_reason } }));
-    return { data, more: [stop], state: 'ended', fault: null };
+    return { data, more: [stop], state: 'ended', error: null };
   }
 }
 
@@ -143,7 +143,7 @@ function wholeInput(value: Fields): WireEvent | null {
   const partial_json = exactText(input);
   const delta = { type: 'content_block_delta', index: value['index'], delta: { type: 'input_json_delta', partial_json } };
   const data = JSON.stringify({ ...value, content_block: { ...block, input: {} } });
-  return { data, more: [JSON.stringify(delta)], state: 'open', fault: null };
+  return { data, more: [JSON.stringify(delta)], state: 'open', error: null };
 }
 
 /** The SDK refuses the whole answer for a call without a name. */
@@ -182,11 +182,11 @@ function eventsOfBlock(block: unknown, index: number): Fields[] {
 /** Combines several events into one. */
 function together(parts: readonly object[]): WireEvent {
   const [data = null, ...more] = parts.map(exactText);
-  return { data, more, state: 'ended', fault: null };
+  return { data, more, state: 'ended', error: null };
 }
 
 /** A complete body that is no answer: an error, or nothing readable. */
 function noAnswer(value: unknown): WireEvent {
-  const fault = record(value)?.['type'] === 'error' ? wordsIn(value) : bareError(value);
-  return { data: null, state: 'ended', fault };
+  const error = record(value)?.['type'] === 'error' ? wordsIn(value) : bareError(value);
+  return { data: null, state: 'ended', error };
 }

@@ -89,7 +89,7 @@ function isJson(text: string): boolean {
 /** Cleans a text that arrives in parts. A high surrogate at the end of a part waits for its partner in the next one, so no delta ever holds half a pair. */
 export interface TextCleaner {
   /** Returns the clean text that can be emitted now, possibly empty. */
-  push(piece: string): string;
+  push(chunk: string): string;
   /** Returns what was still held back when the block ended. */
   end(): string;
 }
@@ -98,8 +98,8 @@ export function createTextCleaner(): TextCleaner {
   let waiting = '';
 
   return {
-    push(piece) {
-      const text = waiting + piece;
+    push(chunk) {
+      const text = waiting + chunk;
       waiting = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : '';
       return cleanText(waiting === '' ? text : text.slice(0, -1));
     },

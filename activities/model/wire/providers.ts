@@ -23,10 +23,10 @@ import { Agent, fetch as undiciFetch } from 'undici';
 import type { ModelAdapter, ResolvedModel } from '../../../ports/models/models.ts';
 import { resultToolSlug } from '../../../db/agents/effective/result-tool.ts';
 import { toProviderPrompt } from '../prompt/prompt.ts';
-import { wordsIn, wordsInText } from './provider-words.ts';
-import type { ProviderFault } from '../faults/signals.ts';
+import { wordsIn, wordsInText } from './provider-message.ts';
+import type { ProviderError } from '../errors/signals.ts';
 import type { ModelStepRequest } from '../step.ts';
-import { mendResponse, type WireEnding } from './wire.ts';
+import { mendResponse, type WireOutcome } from './wire.ts';
 import { inNewestDialect } from '../../../workflows/contracts/tools/schema-dialect.ts';
 
 // The only file that knows the SDK: its types under our names, its providers, its errors as plain facts.
@@ -49,10 +49,10 @@ export interface Providers {
   /** Pause between the deltas of `builtin/extractive`, so that its answer streams like any other. */
   readonly paceMs: number;
   /**
-   * Sends the request. The signal ends it at any moment; each call needs a signal of its own. Rejects with the SDK's error, which `readProviderFault`
+   * Sends the request. The signal ends it at any moment; each call needs a signal of its own. Rejects with the SDK's error, which `readProviderError`
    * interprets. `ending` is filled while the answer is read.
    */
-  open(request: ModelStepRequest, signal: AbortSignal, ending: WireEnding): Promise<ProviderStream>;
+  open(request: ModelStepRequest, signal: AbortSignal, outcome: WireOutcome): Promise<ProviderStream>;
   close(): Promise<void>;
 }
 
@@ -62,15 +62,15 @@ export function createProviders(options: { readonly paceMs?: number } = {}): Pro
   const models = new Map<string, LanguageModelV4>();
 
   // The SDK passes a call's signal to fetch, and nothing else that would distinguish the calls of a model.
-  const endings = new WeakMap<AbortSignal, WireEnding>();
+  const outcomes = new WeakMap<AbortSignal, WireOutcome>();
   // undici's own fetch and Node's differ only in their declarations
   const fetchBeside = ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher: agent })) as unknown as typeof fetch;
   const fetchMended =
     (adapter: ModelAdapter): typeof fetch =>
     async (url, init) => {
-      const ending = init?.signal ? endings.get(init.signal) : undefined;
+      const outcome = init?.signal ? outcomes.get(init.signal) : undefined;
       const response = await fetchBeside(url, init);
-      return ending === undefined ? response : mendResponse(response, adapter, ending);
+      return outcome === undefined ? response : mendResponse(response, adapter, outcome);
     };
   const modelOf = (model: ResolvedModel) => {
     const known = models.get(model.id) ?? connect(model, fetchMended(model.connection.adapter));
@@ -80,8 +80,8 @@ export function createProviders(options: { readonly paceMs?: number } = {}): Pro
 
   return {
     paceMs: options.paceMs ?? 8,
-    async open(request, signal, ending) {
-      endings.set(signal, ending);
+    async open(request, signal, outcome) {
+      outcomes.set(signal, outcome);
       const { stream, response } = await modelOf(request.model).doStream(callOptions(request, signal));
       return { parts: stream, requestId: requestIdOf(response?.headers ?? {}) };
     },
@@ -203,8 +203,8 @@ function requestIdOf(headers: Readonly<Record<string, string>>): string | null {
 }
 
 /** Returns the facts of whatever the SDK threw or streamed as an error. Takes no prompt, body or stack from it. */
-export function readProviderFault(error: unknown): ProviderFault {
-  if (APICallError.isInstance(error)) return apiFault(error);
+export function readProviderError(error: unknown): ProviderError {
+  if (APICallError.isInstance(error)) return apiError(error);
   if (InvalidArgumentError.isInstance(error) || InvalidPromptError.isInstance(error) || UnsupportedFunctionalityError.isInstance(error))
     return { kind: 'refused_request' };
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error))
@@ -214,7 +214,7 @@ export function readProviderFault(error: unknown): ProviderFault {
   return words ? { kind: 'told', ...words } : { kind: 'garbled', message: '' };
 }
 
-function apiFault(error: APICallError): ProviderFault {
+function apiError(error: APICallError): ProviderError {
   const network = networkCode(error.cause);
   if (error.statusCode === undefined) return { kind: 'network', code: network };
   if (error.statusCode < 400) return network === null ? { kind: 'garbled', message: '' } : { kind: 'network', code: network };

@@ -1,8 +1,8 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
-import { markInexact } from '../../../workflows/contracts/tools/exact-json.ts';
-import { wordsInText, type ProviderWords } from './provider-words.ts';
-import type { ProviderFault } from '../faults/signals.ts';
+import { tagInexact } from '../../../workflows/contracts/tools/exact-json.ts';
+import { wordsInText, type ProviderMessage } from './provider-message.ts';
+import type { ProviderError } from '../errors/signals.ts';
 import { ChatWire } from './chat.ts';
 import { MessagesWire, ResponsesWire } from './events.ts';
 
@@ -15,7 +15,7 @@ export interface WireEvent {
   /** `finished`: the answer is complete, only its usage may still come. `ended`: nothing more is read. */
   readonly state: 'open' | 'finished' | 'ended';
   /** The provider broke off. */
-  readonly fault: ProviderWords | null;
+  readonly error: ProviderMessage | null;
 }
 
 /** One protocol of streams. Lives as long as one answer. */
@@ -27,15 +27,15 @@ export interface WireProtocol {
 }
 
 /** What is known about an answer besides what the SDK makes of it; filled while it is read. */
-export interface WireEnding {
+export interface WireOutcome {
   isFinished: boolean;
   /** What the provider said, or why it could not be read. */
-  fault: ProviderFault | null;
+  error: ProviderError | null;
   warnings: readonly string[];
 }
 
-export function newEnding(): WireEnding {
-  return { isFinished: false, fault: null, warnings: [] };
+export function newWireOutcome(): WireOutcome {
+  return { isFinished: false, error: null, warnings: [] };
 }
 
 /** How long a finished answer waits for its usage and for the end of its stream. */
@@ -50,12 +50,12 @@ const maxErrorBytes = 64 * 1024;
  * Returns a provider's answer as the SDK is to read it. A stream ends with its own end marker, or two seconds after its answer is complete, whatever the
  * connection does; before that, chunks are made to fit the SDK's schema. An answer that is no stream is read as well. Memory is bounded.
  */
-export async function mendResponse(response: Response, adapter: ModelAdapter, ending: WireEnding): Promise<Response> {
+export async function mendResponse(response: Response, adapter: ModelAdapter, outcome: WireOutcome): Promise<Response> {
   if (response.body === null) return response;
   const reader = response.body.getReader();
   const head = { status: response.status, statusText: response.statusText, headers: new Headers([...response.headers]) };
   if (!response.ok) return new Response(await readSome(reader), head);
-  return new Response(new WireBody(reader, protocolOf(adapter), ending).stream, head);
+  return new Response(new WireBody(reader, protocolOf(adapter), outcome).stream, head);
 }
 
 function protocolOf(adapter: ModelAdapter): WireProtocol {
@@ -83,7 +83,7 @@ class WireBody {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #reader: BodyReader;
   readonly #protocol: WireProtocol;
-  readonly #ending: WireEnding;
+  readonly #ending: WireOutcome;
   readonly #decoder = new TextDecoder();
   readonly #encoder = new TextEncoder();
   readonly #parser: EventSourceParser;
@@ -95,11 +95,11 @@ class WireBody {
   #graceEnds = Infinity;
   #isOver = false;
 
-  constructor(reader: BodyReader, protocol: WireProtocol, ending: WireEnding) {
+  constructor(reader: BodyReader, protocol: WireProtocol, outcome: WireOutcome) {
     this.#reader = reader;
     this.#protocol = protocol;
-    this.#ending = ending;
-    ending.warnings = protocol.warnings;
+    this.#ending = outcome;
+    outcome.warnings = protocol.warnings;
     this.#parser = createParser({
       maxBufferSize: maxChars,
       onEvent: ({ data, event }) => this.#take(data, event),
@@ -169,12 +169,12 @@ class WireBody {
     this.#start = null;
     this.#hasEvents = true;
     try {
-      this.#pass(this.#protocol.whole(JSON.parse(markInexact(text, 'all'))));
+      this.#pass(this.#protocol.whole(JSON.parse(tagInexact(text, 'all'))));
     } catch {
       this.#giveUp(wordsInText(text)?.message ?? '');
       return;
     }
-    if (this.#waiting.length === 0 && this.#ending.fault === null) this.#giveUp('');
+    if (this.#waiting.length === 0 && this.#ending.error === null) this.#giveUp('');
     this.#isOver = true;
   }
 
@@ -214,10 +214,10 @@ class WireBody {
     else if (line?.startsWith('{')) this.#take(line, undefined);
   }
 
-  #pass({ data, more = [], state, fault }: WireEvent): void {
+  #pass({ data, more = [], state, error }: WireEvent): void {
     for (const text of [data, ...more]) if (text !== null) this.#waiting.push(text.replaceAll('\n', ' '));
-    if (fault !== null) this.#ending.fault = { kind: 'told', ...fault };
-    this.#isOver ||= fault !== null || state === 'ended';
+    if (error !== null) this.#ending.error = { kind: 'told', ...error };
+    this.#isOver ||= error !== null || state === 'ended';
     if (state === 'open') return;
     this.#ending.isFinished = true;
     // Each further text restarts the two seconds.
@@ -225,7 +225,7 @@ class WireBody {
   }
 
   #giveUp(message: string): void {
-    if (!this.#ending.isFinished) this.#ending.fault = { kind: 'garbled', message };
+    if (!this.#ending.isFinished) this.#ending.error = { kind: 'garbled', message };
     this.#isOver = true;
   }
 }

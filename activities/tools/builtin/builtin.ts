@@ -10,7 +10,7 @@ import { loadSkill, writeSkill } from './skills.ts';
 const noteChars = 80;
 
 /** One builtin by its name. It gets the dependencies of the process, for what it reads or stores. */
-export type BuiltinHandler = (execution: ToolExecution, parts: ToolDeps) => ToolOutcome | Promise<ToolOutcome>;
+export type BuiltinHandler = (execution: ToolExecution, deps: ToolDeps) => ToolOutcome | Promise<ToolOutcome>;
 
 /** Builtins by their `config.name`. */
 const builtins: Readonly<Record<string, BuiltinHandler>> = {
@@ -26,17 +26,17 @@ const builtins: Readonly<Record<string, BuiltinHandler>> = {
 };
 
 /** Runs the builtin that the tool names, inside the process. */
-export async function executeBuiltin(parts: ToolDeps, execution: ToolExecution): Promise<ToolOutcome> {
+export async function executeBuiltin(deps: ToolDeps, execution: ToolExecution): Promise<ToolOutcome> {
   const { name } = execution.tool.config;
   const handler = typeof name === 'string' && Object.hasOwn(builtins, name) ? builtins[name] : undefined;
   if (!handler) return failed('tool_unavailable', 'this deployment has no builtin tool of that name', false);
-  return handler(execution, parts);
+  return handler(execution, deps);
 }
 
 function currentTime(timezone: unknown, now: Date): ToolOutcome {
   const zone = typeof timezone === 'string' && timezone !== '' ? timezone : 'UTC';
   if (!isTimeZone(zone)) return failed('invalid_arguments', 'timezone must be an IANA time zone', false);
-  const parts = new Intl.DateTimeFormat('en-CA', {
+  const deps = new Intl.DateTimeFormat('en-CA', {
     timeZone: zone,
     weekday: 'long',
     year: 'numeric',
@@ -48,7 +48,7 @@ function currentTime(timezone: unknown, now: Date): ToolOutcome {
     hourCycle: 'h23',
     timeZoneName: 'longOffset',
   }).formatToParts(now);
-  const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? '';
+  const part = (type: Intl.DateTimeFormatPartTypes) => deps.find((one) => one.type === type)?.value ?? '';
   const offset = part('timeZoneName').replace('GMT', '') || '+00:00';
   const local = `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}${offset}`;
   return { status: 'succeeded', type: 'json', value: { utc: now.toISOString(), local, timezone: zone, weekday: part('weekday') } };

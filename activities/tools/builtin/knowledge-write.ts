@@ -18,7 +18,7 @@ export async function writeKnowledge(
 ): Promise<ToolOutcome> {
   if (run === null) return failed('tool_unavailable', 'knowledge is written within a run only', false);
   const wish = wishOf(args);
-  if (!isKept(wish)) return failed('invalid_arguments', 'content and title must be text that can be kept, and not empty', false);
+  if (!isStorable(wish)) return failed('invalid_arguments', 'content and title must be text that can be kept, and not empty', false);
   try {
     const slug = typeof args['base'] === 'string' ? args['base'] : null;
     const written = await writeItem({ transact, embedder }, { runId: run.id, toolCallId, place, wish }, slug);
@@ -50,7 +50,7 @@ function factOf(fact: unknown): KnowledgeFact | null {
 }
 
 /** PostgreSQL stores no U+0000, and half a surrogate pair is not text. */
-function isKept({ content, title, tags, fact }: ItemWish): boolean {
+function isStorable({ content, title, tags, fact }: ItemWish): boolean {
   const texts = [content, title ?? '', ...tags, ...(fact ? Object.values(fact) : [])];
   return content !== '' && texts.every((text) => !text.includes('\u0000') && text.isWellFormed());
 }

@@ -2,8 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { Attributes } from '@opentelemetry/api';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
-import type { McpPrincipal } from '../../../db/mcp/connection-queries.ts';
-import { sharedPrincipal } from '../../../db/mcp/connection-queries.ts';
+import { type McpPrincipal, sharedPrincipal } from '../../../db/mcp/connection-queries.ts';
 import { readRemoteTool, type McpToolkit } from '../../../db/toolkits/mcp-toolkits.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from '../../../ports/egress/egress.ts';
@@ -11,7 +10,7 @@ import type { TenantSchemas } from '../../../ports/json/schema.ts';
 import { attribute } from '../../../ports/telemetry/conventions.ts';
 import { inSpan, withTraceparent } from '../../../ports/telemetry/spans.ts';
 import { exactText, rounded } from '../../../workflows/contracts/tools/exact-json.ts';
-import { runHeader } from '../../../workflows/contracts/runs/run-header.ts';
+import { runHeader } from '../../../workflows/contracts/triggers/hops.ts';
 import { McpError } from '../../../ports/mcp/errors.ts';
 import { McpTooMuch } from '../../../ports/mcp/fetch.ts';
 import { consentForRun } from '../../mcp/run-consent.ts';
@@ -23,7 +22,7 @@ import { exactOutcome, failed, toolError, type GuardedExecution, type ToolFile, 
 const RemoteConfig = Type.Object({ toolkit_id: Type.String(), remote_name: Type.String() });
 
 /** Calls a tool of an MCP server with the client of its toolkit. An error that the server reports is a result for the model. */
-export async function executeRemote(parts: ToolDeps, execution: GuardedExecution): Promise<ToolOutcome> {
+export async function executeRemote(deps: ToolDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   const config = Value.Parse(RemoteConfig, execution.tool.config);
   const found = await execution.transact((tx) => readRemoteTool(tx, { toolkitId: config.toolkit_id, remoteName: config.remote_name }));
   if (found === null || !found.toolkit.isActive) return failed('tool_unavailable', 'the toolkit of the tool is not active any more', false);
@@ -35,10 +34,10 @@ export async function executeRemote(parts: ToolDeps, execution: GuardedExecution
   let hasLeft = false;
   const { policy, secret, conceal, transact, signal, timeoutMs } = execution;
   const { workspaceId } = execution.place;
-  const onToolsChanged = () => parts.toolsChanged(toolkit, principal);
+  const onToolsChanged = () => deps.toolsChanged(toolkit, principal);
   const ask = { toolkit, principal, policy, secret, conceal, transact, workspaceId, signal, timeoutMs, onToolsChanged };
   const call = () =>
-    useMcp(parts, ask, (session, patience) => {
+    useMcp(deps, ask, (session, patience) => {
       hasLeft = true;
       const headers = { ...patience.headers, ...(execution.run === null ? {} : { [runHeader]: execution.run.id }) };
       return inSpan({ name: `tools/call ${tool.name}`, kind: 'client', attributes: mcpAttributes(tool.name) }, () =>
@@ -51,11 +50,11 @@ export async function executeRemote(parts: ToolDeps, execution: GuardedExecution
   try {
     const result = await call().catch(async (error: unknown) => {
       if (execution.run === null || principal.kind !== 'user' || !isUnauthorized(error)) throw error;
-      const consent = await consentForRun(parts, ask, error);
+      const consent = await consentForRun(deps, ask, error);
       if (consent.isGranted) return call();
       throw consent.isAsked ? new ConsentAsked() : error;
     });
-    return await outcomeOf(parts.schemas.of(execution.place.organizationId), tool, result);
+    return await outcomeOf(deps.schemas.of(execution.place.organizationId), tool, result);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ConsentAsked)

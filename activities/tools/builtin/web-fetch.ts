@@ -7,7 +7,6 @@ import { WorkLimit, WorkProblem } from '../../../ports/untrusted/work-errors.ts'
 import type { ToolDeps } from '../tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
 import { bodyOutcome } from '../calls/output.ts';
-import { isAllowedDomain } from './web-domains.ts';
 
 /** Config of a tool of kind `web_fetch` as the API stored it. */
 const WebFetchConfig = Type.Object({
@@ -47,7 +46,7 @@ interface ReadRobots {
 }
 
 const cachedPages = 200;
-const robotsLimitBytes = 500 * 1024;
+const maxRobotsBytes = 500 * 1024;
 const robotsAgent = 'longhaul';
 const redirects = 3;
 
@@ -147,7 +146,7 @@ async function isAllowedByRobots(
   execution: ToolExecution,
 ): Promise<boolean> {
   const url = new URL('/robots.txt', page).href;
-  const answer = await fetchPage(egress, url, { policy: execution.policy, signal: execution.signal, maxBytes: robotsLimitBytes });
+  const answer = await fetchPage(egress, url, { policy: execution.policy, signal: execution.signal, maxBytes: maxRobotsBytes });
   if (answer.status >= 500) return false;
   if (answer.status < 200 || answer.status > 299) return true;
   const { organizationId } = execution.place;
@@ -158,4 +157,15 @@ function remember(cache: Map<string, CachedPage>, key: string, entry: CachedPage
   cache.delete(key);
   if (cache.size >= cachedPages) cache.delete(cache.keys().next().value ?? '');
   cache.set(key, entry);
+}
+
+/** Whether a host is within the domains that a tool allows, subdomains included; without a list, all hosts are allowed except the denied ones. */
+export function isAllowedDomain(hostname: string, allow: readonly string[], deny: readonly string[]): boolean {
+  const host = hostname.toLowerCase().replace(/\.$/, '');
+  const isWithin = (domain: string) => {
+    const name = domain.toLowerCase().replace(/\.$/, '');
+    return host === name || host.endsWith(`.${name}`);
+  };
+  if (deny.some(isWithin)) return false;
+  return allow.length === 0 || allow.some(isWithin);
 }

@@ -5,7 +5,7 @@ import type { ToolDeps } from '../tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
 import { truncateText } from '../calls/output.ts';
 import { searchProviders, type FoundRow } from './search-providers.ts';
-import { isAllowedDomain } from './web-domains.ts';
+import { isAllowedDomain } from './web-fetch.ts';
 
 const maxBytes = 2 * 1024 * 1024;
 const maxTitle = 300;
@@ -85,14 +85,14 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Services mark the words of the query with tags; the model needs plain text. */
-function plain(text: unknown, most: number): string {
+function plain(text: unknown, maxChars: number): string {
   if (typeof text !== 'string') return '';
   const bare = text
-    .slice(0, most * 4)
+    .slice(0, maxChars * 4)
     .replaceAll(/<\/?[a-z][^<>]{0,200}>/gi, '')
     .replaceAll(/&(#?\w{1,6});/g, (whole, name: string) => entities[name.toLowerCase()] ?? whole)
     .replaceAll(/\s+/g, ' ');
-  return truncateText(bare.trim(), most);
+  return truncateText(bare.trim(), maxChars);
 }
 
 /** Returns ISO 8601; null for a value that can't be read as a time. */

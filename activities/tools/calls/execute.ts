@@ -1,7 +1,6 @@
 import { afterMs } from '../../../ports/deadline.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress } from '../../../ports/egress/egress.ts';
-import { hopsHeader } from '../../../workflows/contracts/triggers/hops.ts';
-import { runHeader } from '../../../workflows/contracts/runs/run-header.ts';
+import { hopsHeader, runHeader } from '../../../workflows/contracts/triggers/hops.ts';
 import { withTraceparent } from '../../../ports/telemetry/spans.ts';
 import { TemplateError } from '../../../ports/templates/templates.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
@@ -26,8 +25,8 @@ export interface ToolExecutor {
  * The executor of one process. It throws only when the execution's own signal is aborted, or when Temporal has given up the attempt. Everything else is an
  * outcome, in which the name of each secret replaces its value.
  */
-export function createToolExecutor(parts: ToolDeps): ToolExecutor {
-  const own = { ...parts, tokens: createAccessTokens(parts.egress) };
+export function createToolExecutor(deps: ToolDeps): ToolExecutor {
+  const own = { ...deps, tokens: createAccessTokens(deps.egress) };
   return {
     async execute(execution) {
       const { secret, conceal, mask, maskOutcome } = createSecretMask(execution.secret);
@@ -56,22 +55,22 @@ export function createToolExecutor(parts: ToolDeps): ToolExecutor {
 
 type OwnDeps = ToolDeps & { readonly tokens: AccessTokens };
 
-function dispatch(parts: OwnDeps, execution: GuardedExecution): Promise<ToolOutcome> {
+function dispatch(deps: OwnDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   switch (execution.tool.kind) {
     case 'http':
-      return executeHttp(counted(parts, execution), execution);
+      return executeHttp(counted(deps, execution), execution);
     case 'web_search':
-      return executeWebSearch(parts, execution);
+      return executeWebSearch(deps, execution);
     case 'web_fetch':
-      return executeWebFetch(counted(parts, execution), execution);
+      return executeWebFetch(counted(deps, execution), execution);
     case 'builtin':
-      return executeBuiltin(parts, execution);
+      return executeBuiltin(deps, execution);
     case 'schedule':
       return executeSchedule(execution);
     case 'remote_protocol':
-      return executeRemote(parts, execution);
+      return executeRemote(deps, execution);
     case 'code_exec':
-      return executeCode(parts, execution);
+      return executeCode(deps, execution);
     case 'delegate':
       return Promise.resolve(failed('tool_unavailable', 'this deployment does not run tools of this kind', false));
     default:
@@ -83,15 +82,15 @@ function dispatch(parts: OwnDeps, execution: GuardedExecution): Promise<ToolOutc
  * Returns the same dependencies with requests that carry how many hooks their cause has come through, and which run they belong to: so a chain that leads back
  * to a hook or an event ends somewhere.
  */
-function counted<P extends { readonly egress: Egress }>(parts: P, { hops, run }: GuardedExecution): P {
-  const { egress } = parts;
+function counted<P extends { readonly egress: Egress }>(deps: P, { hops, run }: GuardedExecution): P {
+  const { egress } = deps;
   const ofChain = { [hopsHeader]: String(hops), ...(run === null ? {} : { [runHeader]: run.id }) };
   const withHops = <R extends { readonly headers: Readonly<Record<string, string>> }>(request: R): R => {
     const own = Object.entries(request.headers).filter(([name]) => ![hopsHeader, runHeader].includes(name.toLowerCase()));
     return { ...request, headers: withTraceparent({ ...Object.fromEntries(own), ...ofChain }) };
   };
   return {
-    ...parts,
+    ...deps,
     egress: {
       fetch: (request) => egress.fetch(withHops(request)),
       open: (request) => egress.open(withHops(request)),

@@ -1,6 +1,6 @@
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { EgressPolicy } from '../../../ports/egress/egress.ts';
-import { exactText, markInexact } from '../../../workflows/contracts/tools/exact-json.ts';
+import { exactText, tagInexact } from '../../../workflows/contracts/tools/exact-json.ts';
 import { valueAt } from '../../../ports/json/pointer.ts';
 import type { ToolKind, ToolResultCode } from '../../../workflows/contracts/runs/runs.ts';
 
@@ -95,16 +95,16 @@ export function failed(code: ToolResultCode, message: string, retryable: boolean
  */
 export function jsonOutcome(text: string, pointer = ''): ToolOutcome {
   try {
-    const marked = markInexact(text, 'all');
-    const whole: unknown = JSON.parse(marked);
+    const tagged = tagInexact(text, 'all');
+    const whole: unknown = JSON.parse(tagged);
     const value = pointer === '' ? whole : (valueAt(whole, pointer) ?? null);
-    return marked === text ? { status: 'succeeded', type: 'json', value } : exactOutcome(value);
+    return tagged === text ? { status: 'succeeded', type: 'json', value } : exactOutcome(value);
   } catch {
     return { status: 'succeeded', type: 'text', text };
   }
 }
 
-/** Returns the outcome of a value that may hold tags of `markInexact`. */
+/** Returns the outcome of a value that may hold tags of `tagInexact`. */
 export function exactOutcome(value: unknown): ToolOutcome {
   const text = exactText(value);
   return text === JSON.stringify(value) ? { status: 'succeeded', type: 'json', value } : { status: 'succeeded', type: 'text', text };

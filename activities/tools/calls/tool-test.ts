@@ -6,7 +6,7 @@ import type { TestedTool, TestState } from '../../../db/tools/tool-tests.ts';
 import type { ToolTestResult } from '../../../db/tools/tool-test.entity.ts';
 import { claimToolTest, settleToolTest } from '../../../domain/tools/tool-tests.ts';
 import type { EgressPolicy } from '../../../ports/egress/egress.ts';
-import { toolTestLimitS, type ToolTestActivities } from '../../../workflows/contracts/tools/tool-test.ts';
+import { maxToolTestSeconds, type ToolTestActivities } from '../../../workflows/contracts/tools/tool-test.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { transactAsSystem } from '../../support/as-system.ts';
 import { tenantOfActivity } from '../../support/tenant.ts';
@@ -88,7 +88,7 @@ async function outcomeOf(executor: ToolExecutor, { test, tool }: ClaimedTest, ex
   if (lease === null) return failed('tool_busy', `another call has held the tool for ${execution.timeoutMs / 1_000} s`, true);
   return whileHeld(lease, () => {
     // Waiting and work together fit into the time limit of a test.
-    const leftMs = Math.max(1_000, Math.round(toolTestLimitS * 1_000 - (performance.now() - began)));
+    const leftMs = Math.max(1_000, Math.round(maxToolTestSeconds * 1_000 - (performance.now() - began)));
     const signal = AbortSignal.any([execution.signal, lease.signal]);
     return executor.execute({ ...execution, signal, timeoutMs: Math.min(execution.timeoutMs, leftMs) });
   });
@@ -122,7 +122,7 @@ function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, p
       vars: {},
     },
     policy,
-    timeoutMs: Math.min(tool.timeoutS, toolTestLimitS) * 1_000,
+    timeoutMs: Math.min(tool.timeoutS, maxToolTestSeconds) * 1_000,
     signal: cancellationSignal(),
     readOutput: () => Promise.resolve(null),
   };

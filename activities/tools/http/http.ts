@@ -15,18 +15,18 @@ const maxBytes = 10 * 1024 * 1024;
 type HttpDeps = Pick<ToolDeps, 'egress' | 'templates'> & { readonly tokens: AccessTokens };
 
 /** Sends the one request that the tool describes, through the egress guard, and returns its body as text, JSON or a file. */
-export async function executeHttp(parts: HttpDeps, execution: GuardedExecution): Promise<ToolOutcome> {
+export async function executeHttp(deps: HttpDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   const config = configOf(execution);
-  const rendered = await renderRequest(parts.templates.of(execution.place.organizationId), config, execution);
+  const rendered = await renderRequest(deps.templates.of(execution.place.organizationId), config, execution);
   if ('outcome' in rendered) return rendered.outcome;
-  let carried = await withCredential(parts.tokens, execution, { request: rendered, auth: config.auth });
+  let carried = await withCredential(deps.tokens, execution, { request: rendered, auth: config.auth });
   if ('outcome' in carried) return carried.outcome;
-  let answer = await send(parts, execution, { config, request: carried.request });
+  let answer = await send(deps, execution, { config, request: carried.request });
   if (answer !== null && answer.status === 401 && carried.token !== null) {
     // The server has not processed the request: its token expired early.
-    carried = await withCredential(parts.tokens, execution, { request: rendered, auth: config.auth, refused: carried.token });
+    carried = await withCredential(deps.tokens, execution, { request: rendered, auth: config.auth, refused: carried.token });
     if ('outcome' in carried) return carried.outcome;
-    answer = await send(parts, execution, { config, request: carried.request });
+    answer = await send(deps, execution, { config, request: carried.request });
   }
   if (answer === null) return failed('invalid_arguments', 'a header value holds characters that HTTP does not allow', false, 'header');
   return outcomeOf(answer, config.response, execution.mask);

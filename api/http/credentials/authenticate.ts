@@ -94,6 +94,6 @@ async function authenticateKey(deps: Deps, plaintext: string, delegation: Delega
   const caller = found && callerOfKey(found.key, found.creator);
 
   if (!found || !caller) throw fail('credential_invalid');
-  deps.identity.marks.note('service_key', found.key.id, found.key.lastUsedAt);
+  deps.identity.uses.record('service_key', found.key.id, found.key.lastUsedAt);
   return delegate(narrow(caller, delegation, null), delegation, found.acting);
 }

@@ -39,7 +39,7 @@ async function userOf(deps: Deps, claims: OauthClaims, delegation: Delegation): 
   if (found?.session.kind !== 'oauth' || found.session.clientId !== claims.clientId) throw fail('credential_invalid');
   if (found.session.isRevoked || !found.person.isActive) throw fail('session_revoked');
   if (found.session.isOver) throw fail('token_expired');
-  deps.identity.marks.note('session', found.session.id, found.session.lastSeenAt);
+  deps.identity.uses.record('session', found.session.id, found.session.lastSeenAt);
   return narrow(callerOfGrant(found.person, found.session, claims), delegation, found);
 }
 
@@ -49,6 +49,6 @@ async function clientOf(deps: Deps, claims: OauthClaims, delegation: Delegation)
   const caller = client && client.generation === claims.generation ? callerOfClient(client, claims) : null;
 
   if (!client || !caller) throw fail('credential_invalid');
-  deps.identity.marks.note('oauth_client', client.id, client.lastUsedAt);
+  deps.identity.uses.record('oauth_client', client.id, client.lastUsedAt);
   return narrow(caller, delegation, null);
 }

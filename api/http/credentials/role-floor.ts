@@ -2,9 +2,9 @@ import { rankOf, type Role } from '../../../workflows/contracts/access.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import type { Caller } from '../../../db/caller.ts';
 import { refuseRestriction } from '../../../domain/identity/callers/caller.ts';
-import { refuseNarrowed } from '../../../db/reach.ts';
+import { refuseNarrowed } from '../../../db/caller-scope.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
-import { isMcpEndpoint, isRoleAccess, isSessionOnly, resourceScopes, scopeOf, type Demand } from './scopes.ts';
+import { isMcpEndpoint, isRoleAccess, isSessionOnly, resourceScopes, oauthScopeOf, type Demand } from './scopes.ts';
 
 /** What a session may do while it lacks the second factor that its organization demands. */
 const allowedWhileRestricted: Readonly<Record<NonNullable<Caller['restriction']>, ReadonlySet<string>>> = {
@@ -50,7 +50,7 @@ export function demandStepUp({ freshUntil }: Pick<Caller, 'freshUntil'>, challen
 /** WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1) of a 401, and of a 403 `scope_insufficient`; lists all scopes that are needed, for the MCP endpoint those of all its tools. */
 export function challengeOf(publicUrl: string, operation: Demand | null, error: 'invalid_token' | 'insufficient_scope' | null): string {
   const isMcp = isMcpEndpoint(operation);
-  const needed = operation && isRoleAccess(operation) ? scopeOf(operation) : null;
+  const needed = operation && isRoleAccess(operation) ? oauthScopeOf(operation) : null;
   return challengeText(publicUrl, {
     resource: isMcp ? 'mcp' : 'api',
     scopes: isMcp ? resourceScopes.mcp : (needed?.split(' ') ?? []),
@@ -107,7 +107,7 @@ function checkScopes(operation: Demand, caller: Caller, publicUrl: string): void
 
 /** The scope of an operation that a caller's credential lacks; null when it lacks none. */
 export function missingScope(operation: Demand, { scopes }: Pick<Caller, 'scopes'>): string | null {
-  const needed = scopeOf(operation);
+  const needed = oauthScopeOf(operation);
   return scopes === null || needed === null || holdsScope(scopes, needed) ? null : needed;
 }
 

@@ -73,7 +73,7 @@ export const resourceScopes = {
 export type CredentialKind = 'session' | 'service_key' | 'oauth_token';
 
 /** The scope that a service key or OAuth token must carry; null when none does. Write means that the operation has an audit action. */
-export function scopeOf(operation: Demand): string | null {
+export function oauthScopeOf(operation: Demand): string | null {
   if (operation.scope !== undefined) return operation.scope;
   const area = scopeAreas[operation.area];
 

@@ -19,7 +19,7 @@ export async function authenticateSession(deps: Deps, token: string, delegation:
   if (!found || found.session.kind !== 'login') throw fail('credential_invalid');
   if (found.session.isRevoked || !found.person.isActive) throw fail('session_revoked');
   if (found.session.isOver) throw fail('token_expired');
-  deps.identity.marks.note('session', found.session.id, found.session.lastSeenAt);
+  deps.identity.uses.record('session', found.session.id, found.session.lastSeenAt);
   const { freshUntil } = found.session;
   const isFresh = freshUntil !== null && new Date(freshUntil) >= deps.db.clock.now();
   const session = isFresh ? found.session : { ...found.session, freshUntil: null };

@@ -1,7 +1,7 @@
 import type { IdempotencyRow, StoredReply } from '../../../db/http/idempotency.ts';
 import { storedReplyBinding } from '../../../db/http/stored-replies.ts';
 import type { KeyRing } from '../../../db/key-ring.ts';
-import { keyIdOf, open, seal } from '../../../db/envelope.ts';
+import { keyIdOf, decrypt, encrypt } from '../../../db/envelope.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { Rendered } from '../reply/render.ts';
 
@@ -26,7 +26,7 @@ export async function toStored(
   const shownIds = idsIn(reply.body);
   if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null, shownIds };
 
-  const envelope = await seal(tx.em, keys, storedReplyBinding(tx.tenant.organizationId, reservation.id), body);
+  const envelope = await encrypt(tx.em, keys, storedReplyBinding(tx.tenant.organizationId, reservation.id), body);
   return { status: reply.status, headers, body: envelope, bodyKeyId: keyIdOf(envelope), shownIds };
 }
 
@@ -63,7 +63,7 @@ function parsed(body: string | null): unknown {
 /** A stored reply as it goes out again. */
 export async function toReply(keys: KeyRing, tx: TenantTransaction, row: IdempotencyRow): Promise<Rendered> {
   const stored = row.body ?? Buffer.alloc(0);
-  const body = row.bodyKeyId === null ? stored : await open(tx.em, keys, storedReplyBinding(tx.tenant.organizationId, row.id), stored);
+  const body = row.bodyKeyId === null ? stored : await decrypt(tx.em, keys, storedReplyBinding(tx.tenant.organizationId, row.id), stored);
   const status = row.status ?? 200;
   return { status, headers: { ...row.headers, 'idempotency-replayed': 'true' }, body: status === 204 ? null : body.toString() };
 }

@@ -1,20 +1,20 @@
 import type { FastifyRequest } from 'fastify';
-import { markInexact, type InexactNumbers } from '../../../workflows/contracts/tools/exact-json.ts';
+import { tagInexact, type InexactNumbers } from '../../../workflows/contracts/tools/exact-json.ts';
 import { fail, invalid, type Failure } from '../../../workflows/contracts/failure.ts';
 import { decodeBody, depthOf } from '../../../ports/request-text.ts';
 import type { ApiEnv } from '../../env.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
-import { formOverheadBytes } from './form-overhead.ts';
+import { formOverheadBytes } from './bounds.ts';
 import { findForbiddenText, forbiddenViolations } from './text-scan.ts';
 
-const defaultLimitBytes = 1_048_576;
-const anonymousLimitBytes = 65_536;
+const maxDefaultBytes = 1_048_576;
+const maxAnonymousBytes = 65_536;
 const jsonName = 'application/json';
 const formName = 'application/x-www-form-urlencoded';
 const multipartName = 'multipart/form-data';
 const jsonDepth = 64;
 /** More than a refusal lists. */
-const maxMarks = 60;
+const maxTags = 60;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 // A parsed body only needs a walk if its text contains an escape or a name that could reach a prototype.
 const needsWalk = /\\u|__proto__|"constructor"/;
@@ -26,9 +26,9 @@ const rawType =
 
 /** Most bytes that a body of this operation may have. */
 export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number {
-  const { bodyLimitBytes } = operation;
-  if (bodyLimitBytes !== undefined) return typeof bodyLimitBytes === 'number' ? bodyLimitBytes : bodyLimitBytes(env);
-  return operation.access === 'none' || operation.area === 'Oauth' ? anonymousLimitBytes : defaultLimitBytes;
+  const { maxBodyBytes } = operation;
+  if (maxBodyBytes !== undefined) return typeof maxBodyBytes === 'number' ? maxBodyBytes : maxBodyBytes(env);
+  return operation.access === 'none' || operation.area === 'Oauth' ? maxAnonymousBytes : maxDefaultBytes;
 }
 
 /** 413 that names the limit, and of files whose it is to change. */
@@ -80,9 +80,9 @@ export function parseJson(bytes: Buffer, exact: InexactNumbers): unknown {
   if (text.trim() === '') return undefined;
   if (depthOf(text) > jsonDepth) throw invalid('', 'max_depth', 'The body is nested too deeply.', { limit: jsonDepth });
 
-  const marked = markInexact(text, exact, maxMarks);
-  const value = parseText(marked);
-  if (marked !== text || needsWalk.test(text)) refuseForbidden(value);
+  const tagged = tagInexact(text, exact, maxTags);
+  const value = parseText(tagged);
+  if (tagged !== text || needsWalk.test(text)) refuseForbidden(value);
   return value;
 }
 

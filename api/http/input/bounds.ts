@@ -11,3 +11,6 @@ export function checkBytes(pointer: string, value: unknown, maxBytes: number): v
 export function checkKeys(pointer: string, value: Readonly<Record<string, unknown>> | undefined, limit: number): void {
   if (value && Object.keys(value).length > limit) throw invalid(pointer, 'maxProperties', `must have at most ${limit} keys`, { limit });
 }
+
+/** The size allowance of a form besides its file: part headers, fields and boundaries. */
+export const formOverheadBytes = 65_536;

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { fail, Failure, type Violation } from '../../../workflows/contracts/failure.ts';
 import { tooLarge } from './body.ts';
-import { formOverheadBytes } from './form-overhead.ts';
+import { formOverheadBytes } from './bounds.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
 import { closed } from './schema.ts';
 import { isForbiddenText } from './text-scan.ts';

@@ -1,5 +1,5 @@
 import { escapePointer } from '../../../workflows/contracts/tools/json-pointer.ts';
-import { isMark } from '../../../workflows/contracts/tools/exact-json.ts';
+import { isTag } from '../../../workflows/contracts/tools/exact-json.ts';
 import type { Violation } from '../../../workflows/contracts/failure.ts';
 
 /** Where a parsed body holds text that PostgreSQL or UTF-8 can't carry, and numbers that a double would change; whether a key could reach a prototype. */
@@ -25,7 +25,7 @@ export function isForbiddenText(text: string): boolean {
 }
 
 /**
- * Walks a value of `JSON.parse`, whose depth the caller has bounded, and whose numbers it has marked (`markInexact`). A key that is at fault is reported at its object, and what lies too far
+ * Walks a value of `JSON.parse`, whose depth the caller has bounded, and whose numbers it has tagged (`tagInexact`). A key that is at fault is reported at its object, and what lies too far
  * in at the last parent with a short pointer: an answer must not grow by the number of faults times the length of a key.
  */
 export function findForbiddenText(value: unknown): ForbiddenText {
@@ -37,7 +37,7 @@ export function findForbiddenText(value: unknown): ForbiddenText {
     if (found.size < maxPointers) found.add(path.pointer);
   };
   const visit = (node: unknown, path: Path): void => {
-    if (typeof node === 'string' && isForbiddenText(node)) note(path, isMark(node) ? numbers : pointers);
+    if (typeof node === 'string' && isForbiddenText(node)) note(path, isTag(node) ? numbers : pointers);
     if (typeof node !== 'object' || node === null) return;
     if (Array.isArray(node)) return node.forEach((item, index) => visit(item, pathTo(path, String(index))));
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** The maximum size of an unwanted body that is read so that the connection stays open; a longer one ends the connection. */
-const leftoverLimitBytes = 65_536;
+const maxLeftoverBytes = 65_536;
 /** How long a connection that ends stays half open: cut off at once, its client might never read the answer. */
 const lingerMs = 1_000;
 
@@ -39,7 +39,7 @@ export function endUnreadBody(request: FastifyRequest, reply: FastifyReply): voi
 function isShort(request: IncomingMessage): boolean {
   const { headers } = request;
   if (awaitingContinue.has(request) || headers['transfer-encoding'] !== undefined) return false;
-  return Number(headers['content-length'] ?? 0) <= leftoverLimitBytes;
+  return Number(headers['content-length'] ?? 0) <= maxLeftoverBytes;
 }
 
 /** After the last answer, Node destroys the socket, which resets a connection with unread bytes; this closes it gracefully first. */

@@ -15,7 +15,7 @@ import type { RegisteredOperation } from '../operation/operation.ts';
 import { querySchemaOf } from '../reply/page.ts';
 import { isRedirect, successOf } from '../reply/render.ts';
 import { bytes, closed, listOf, nullable, plainText } from '../input/schema.ts';
-import { credentialsOf, isRoleAccess, scopeOf } from '../credentials/scopes.ts';
+import { credentialsOf, isRoleAccess, oauthScopeOf } from '../credentials/scopes.ts';
 
 /** Where a document is served, and whether the operation is for operators only. */
 interface Documented {
@@ -25,7 +25,7 @@ interface Documented {
 
 /** One operation of the document. */
 export function documentOperation(operation: RegisteredOperation, collector: SchemaCollector, documented: Documented): Json {
-  const scope = scopeOf(operation);
+  const scope = oauthScopeOf(operation);
   return {
     'operationId': operation.operationId,
     'summary': operation.summary,

@@ -2,7 +2,7 @@ import { errorCodeNames, type ErrorCode } from '../../../workflows/contracts/err
 import { takesBody } from '../input/body.ts';
 import type { Access, RegisteredOperation } from '../operation/operation.ts';
 import { querySchemaOf, takesAnyQuery } from '../reply/page.ts';
-import { isRoleAccess, isSessionOnly, scopeOf } from '../credentials/scopes.ts';
+import { isRoleAccess, isSessionOnly, oauthScopeOf } from '../credentials/scopes.ts';
 
 /** What any operation may answer, whatever it does. */
 const everywhere: readonly ErrorCode[] = ['malformed_request', 'rate_limited', 'internal_error', 'service_unavailable'];
@@ -46,7 +46,7 @@ export function errorCodesOf(operation: RegisteredOperation): ErrorCode[] {
 function ownErrorCodesOf(operation: RegisteredOperation): ErrorCode[] {
   const codes = new Set([...everywhere, ...(isRoleAccess(operation) ? ofCredentials : []), ...ofInput(operation), ...ofChanges(operation)]);
   for (const code of operation.fails ?? []) codes.add(code);
-  if (isRoleAccess(operation) && (scopeOf(operation) !== null || isSessionOnly(operation))) codes.add('scope_insufficient');
+  if (isRoleAccess(operation) && (oauthScopeOf(operation) !== null || isSessionOnly(operation))) codes.add('scope_insufficient');
   if (operation.notDelegable || operation.sessionOnly || operation.ofPlatform) codes.add('resource_forbidden');
   if (operation.access === 'oauth-client' || operation.access === 'registration-token') codes.add('credential_invalid');
   if (operation.takesSession) for (const code of ofCredentials) codes.add(code);
@@ -93,7 +93,7 @@ function whatItDoes(operation: RegisteredOperation): string {
 function whoMayCall(operation: RegisteredOperation): string {
   const other = othersWho[operation.access];
   if (other !== undefined) return `**Who:** ${other}.`;
-  const scope = scopeOf(operation);
+  const scope = oauthScopeOf(operation);
   const factor = operation.stepUp ? ', with a factor verified within the last 10 minutes' : '';
   const credential = isSessionOnly(operation)
     ? `a user session${factor}; neither keys nor apps`

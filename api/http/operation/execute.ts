@@ -1,6 +1,6 @@
 import type { AuditOptions } from '../../../db/audit/audit.ts';
 import { recordRequest } from '../../../domain/audit/record.ts';
-import { isRetried } from '../../../db/faults.ts';
+import { isRetried } from '../../../db/errors.ts';
 import { openTransaction, emptyOutgoing, openReadOnly } from '../../../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { defaultNote } from './audit.ts';

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { nobody } from '../../../domain/identity/callers/caller.ts';
 import { countFailure } from '../access-log.ts';
 import { carryOut } from '../reply/answer.ts';
-import { isDenied, recordDenied } from '../reply/denied.ts';
+import { isAuditedRefusal, recordAuditedRefusal } from '../reply/audited-refusals.ts';
 import type { AppDeps } from './deps.ts';
 import { logFailure, toEnvelope, toFailure } from '../reply/error-envelope.ts';
 import type { ErrorEnvelopeView } from '../reply/error.schema.ts';
@@ -50,7 +50,7 @@ async function attempt(deps: AppDeps, invocation: Invocation): Promise<Invoked> 
     const failure = toFailure(error);
     logFailure(request.log, failure);
     countFailure(deps.metrics, error);
-    if (isDenied(request, failure)) await recordQuietly(deps, request, { operation, params: paramsOf(operation, args) });
+    if (isAuditedRefusal(request, failure)) await recordQuietly(deps, request, { operation, params: paramsOf(operation, args) });
     return { kind: 'failed', envelope: toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId: request.id, operation }) };
   }
 }
@@ -82,9 +82,9 @@ function parserOf(operation: RegisteredOperation): ArgumentsParser {
 }
 
 /** Records a refusal before the reply; if that fails, the refusal still stands. */
-async function recordQuietly(deps: AppDeps, request: FastifyRequest, tried: Parameters<typeof recordDenied>[2]): Promise<void> {
+async function recordQuietly(deps: AppDeps, request: FastifyRequest, tried: Parameters<typeof recordAuditedRefusal>[2]): Promise<void> {
   try {
-    await recordDenied(deps, request, tried);
+    await recordAuditedRefusal(deps, request, tried);
   } catch (err) {
     request.log.error({ err }, 'refusal not recorded');
   }

@@ -44,7 +44,7 @@ export interface CommonSpec {
   readonly unlimited?: true;
   /** `none`: no transaction and no tenant query at all (documents, catalogues). `writes`: a GET that writes a row. */
   readonly transaction?: 'none' | 'writes';
-  readonly bodyLimitBytes?: number | ((env: ApiEnv) => number);
+  readonly maxBodyBytes?: number | ((env: ApiEnv) => number);
   /** Still allowed in a suspended organization or archived workspace. */
   readonly openWhenSuspended?: true;
   readonly resourceType?: string;

@@ -67,7 +67,7 @@ function needsCaller(deps: AppDeps, operation: RegisteredOperation, request: Fas
 
 async function identifyCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): Promise<Caller> {
   const identify = () => authenticate(deps, request, operation);
-  const caller = await (isEventStream(operation) ? deps.hub.openings.inTurn('caller', request.raw.socket, identify) : identify());
+  const caller = await (isEventStream(operation) ? deps.hub.connectQueue.run('caller', request.raw.socket, identify) : identify());
   refuseRestricted(operation, caller);
   return caller;
 }

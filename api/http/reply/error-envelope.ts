@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { toFailure as toDatabaseFailure } from '../../../db/faults.ts';
+import { toFailure as toDatabaseFailure } from '../../../db/errors.ts';
 import { errorCodes } from '../../../workflows/contracts/error-codes.ts';
 import { fail, Failure } from '../../../workflows/contracts/failure.ts';
 import { unsupported } from '../input/body.ts';

@@ -65,7 +65,7 @@ export function readPage(
   }
   if (typeof cursor !== 'string') return { limit, offset, after: null };
   if (offset !== null) throw fail('cursor_invalid', { detail: 'cursor and offset cannot be combined.' });
-  return { limit, offset: null, after: openCursor(cursor, keys, binding()) };
+  return { limit, offset: null, after: verifyCursor(cursor, keys, binding()) };
 }
 
 export function signCursor(position: readonly string[], keys: KeyList, binding: Buffer): string {
@@ -75,8 +75,8 @@ export function signCursor(position: readonly string[], keys: KeyList, binding: 
   return Buffer.concat([text, tagOf(text, key.secret)]).toString('base64url');
 }
 
-/** The position that `sealCursor` was given. */
-export function openCursor(cursor: string, keys: KeyList, binding: Buffer): readonly string[] {
+/** The position that `signCursor` was given. */
+export function verifyCursor(cursor: string, keys: KeyList, binding: Buffer): readonly string[] {
   const bytes = Buffer.from(cursor, 'base64url');
   // The decoder skips what is not of its alphabet; one spelling only.
   if (bytes.length <= tagBytes || bytes.toString('base64url') !== cursor) throw fail('cursor_invalid');
@@ -85,15 +85,15 @@ export function openCursor(cursor: string, keys: KeyList, binding: Buffer): read
 
   const isGenuine = keys.some((key) => timingSafeEqual(tag, tagOf(text, key.secret)));
   if (!isGenuine) throw fail('cursor_invalid');
-  // Signed by us, so it has the shape that sealCursor wrote.
+  // Signed by us, so it has the shape that signCursor wrote.
   const { v, p, h } = JSON.parse(text.toString()) as Cursor;
   if (v !== cursorVersion || h !== binding.toString('base64url')) throw fail('cursor_invalid');
   return p;
 }
 
 /** The page envelope of a list. */
-export function toPageView<View>(page: Page<View>, seal: (position: readonly string[]) => string) {
-  return { items: page.items, next_cursor: page.next ? seal(page.next) : null, total: page.total };
+export function toPageView<View>(page: Page<View>, sign: (position: readonly string[]) => string) {
+  return { items: page.items, next_cursor: page.next ? sign(page.next) : null, total: page.total };
 }
 
 /** Query schema of an operation: its filters and, on a list, the paging parameters. */

@@ -42,7 +42,7 @@ export function answerClientError(faults: ServerFaults) {
     const last = socket._httpMessage ? lastAnswers.get(socket) : undefined;
     if (last?.req.complete) endWith(socket, last);
     else
-      inTurn(socket, last, () =>
+      afterAnswers(socket, last, () =>
         refuse(socket, faults, { method: null, failure: fail('malformed_request', { detail: detailOf(error.code) }) }),
       );
   };
@@ -53,7 +53,7 @@ export function answerServerFaults(server: Server, faults: ServerFaults): void {
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => lastAnswers.set(socket, response));
   server.on('connect', (request: IncomingMessage, socket: HttpSocket) => {
     const failure = fail('malformed_request', { detail: 'CONNECT is not supported.' });
-    inTurn(socket, undefined, () => refuse(socket, faults, { method: request.method ?? null, failure }));
+    afterAnswers(socket, undefined, () => refuse(socket, faults, { method: request.method ?? null, failure }));
   });
   // Not Node's own 100: the body is asked for only when every check before it has passed.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -75,10 +75,10 @@ function endWith(socket: HttpSocket, last: ServerResponse): void {
 }
 
 /** Waits until all preceding answers have been sent; without an answer, until none is pending. */
-function inTurn(socket: HttpSocket, answer: ServerResponse | undefined, then: () => void): void {
+function afterAnswers(socket: HttpSocket, answer: ServerResponse | undefined, then: () => void): void {
   const inFlight = socket._httpMessage;
   if (!inFlight || inFlight === answer) then();
-  else inFlight.once('close', () => inTurn(socket, answer, then));
+  else inFlight.once('close', () => afterAnswers(socket, answer, then));
 }
 
 /** Writes a refusal in place of the answer whose turn it is, unless that one has begun, and ends the connection. */

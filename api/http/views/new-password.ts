@@ -12,8 +12,8 @@ export interface PasswordSubject {
   readonly pointer: string;
 }
 
-const shortest = { alone: 15, withFactor: 8 } as const;
-const lowestScore = 3;
+const minChars = { alone: 15, withFactor: 8 } as const;
+const minScore = 3;
 /** Longer texts are guessed no sooner, and would take long to look at. */
 const ratedCharacters = 100;
 
@@ -34,7 +34,7 @@ export async function checkNewPassword(
   { email, fullName, hasFactor, pointer }: PasswordSubject,
 ): Promise<void> {
   const characters = [...password.normalize('NFC')];
-  const minimum = hasFactor ? shortest.withFactor : shortest.alone;
+  const minimum = hasFactor ? minChars.withFactor : minChars.alone;
 
   if (characters.length < minimum) {
     throw invalid(pointer, 'password_too_short', `must have at least ${minimum} characters`, { minimum });
@@ -47,5 +47,5 @@ export async function checkNewPassword(
 
   if (score === null)
     throw fail('service_unavailable', { retryAfterS: 1, detail: 'The strength of the password could not be checked in time.' });
-  if (score < lowestScore) throw invalid(pointer, 'password_guessable', 'is too easy to guess');
+  if (score < minScore) throw invalid(pointer, 'password_guessable', 'is too easy to guess');
 }

@@ -6,7 +6,7 @@ import {
   toolEffects,
   toolkitRevisionOrigins,
   toolkitRevisionStates,
-} from '../../../workflows/contracts/tools/toolkits.ts';
+} from '../../../workflows/contracts/tools/toolkit-sync.ts';
 import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 
 export const Title = text(200);

@@ -6,7 +6,7 @@ import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** How deep agents may delegate to agents: the largest `max_depth` that a run may have. */
-export const limitDelegations = 5;
+export const maxDelegations = 5;
 
 const activationLock = prepared(({ owner }: ParametersOf<{ readonly owner: string }>) =>
   query.selectNoFrom(sql`pg_advisory_xact_lock(hashtextextended('agent-activation:' || ${owner}::text, 0))`.as('locked')),
@@ -45,7 +45,7 @@ const delegations = prepared(
               )
               .innerJoin('agents as b', (join) => join.onRef('b.id', '=', 'f.targetId').on('b.deletedAt', 'is', null))
               .select(['b.id', sql<number>`q.depth + 1`.as('depth')])
-              .where('q.depth', '<=', sql.lit(limitDelegations))
+              .where('q.depth', '<=', sql.lit(maxDelegations))
               .where('a.id', 'is distinct from', sql<string | null>`${agentId}::uuid`),
           ),
       )

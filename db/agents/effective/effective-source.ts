@@ -4,7 +4,7 @@ import type { Condition } from '../../condition.ts';
 import { clockTime } from '../../expressions.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { organizationOf } from '../../reach.ts';
+import { organizationOf } from '../../caller-scope.ts';
 import { visibleToSql, seen, type Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import { Agent } from '../agent.entity.ts';

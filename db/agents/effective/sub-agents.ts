@@ -10,7 +10,7 @@ import { Agent } from '../agent.entity.ts';
 /** An agent that may be called. */
 export type AgentSummaryRow = Awaited<ReturnType<typeof listSubAgents>>[number];
 
-const limitListed = 200;
+const maxListed = 200;
 
 interface Arguments {
   readonly agentId: string;
@@ -55,7 +55,7 @@ const subAgents = prepared(({ agentId, q, visible }: ParametersOf<Arguments>) =>
     .select(sql<Record<string, unknown> | null>`v.document -> 'input_schema'`.as('inputSchema'))
     .orderBy('a.name')
     .orderBy('a.id')
-    .limit(sql.lit(limitListed));
+    .limit(sql.lit(maxListed));
   return q ? listed.where(({ ref }) => contains(q, ref('a.slug'), ref('a.name'), ref('a.description'))) : listed;
 });
 

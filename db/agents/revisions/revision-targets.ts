@@ -5,7 +5,7 @@ import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import { isToolOn } from '../../tools/tool-on.sql.ts';
-import type { ToolkitRevisionState } from '../../../workflows/contracts/tools/toolkits.ts';
+import type { ToolkitRevisionState } from '../../../workflows/contracts/tools/toolkit-sync.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Ref, RevisionDraft } from './revision-document.ts';
 
@@ -73,7 +73,7 @@ type Found = {
 type Asking = Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>;
 
 /** Reads what the references of a draft may mean in one statement, however many there are; sends none for a draft without references. */
-export async function readTargets(tx: Asking, home: RevisionScope, draft: RevisionDraft): Promise<RevisionTargets> {
+export async function readTargets(tx: Asking, rowScope: RevisionScope, draft: RevisionDraft): Promise<RevisionTargets> {
   const { tools = [], toolkits = [], skills = [], sub_agents: agents = [], knowledge = [] } = draft;
   if (tools.length + toolkits.length + skills.length + agents.length + knowledge.length === 0) return sorted([]);
   const [toolIds, toolSlugs] = namesOf(tools);
@@ -85,9 +85,9 @@ export async function readTargets(tx: Asking, home: RevisionScope, draft: Revisi
     tx.em,
     targets({
       isOperator: tx.tenant.isOperator,
-      organizationId: home.organizationId,
-      workspaceId: home.workspaceId,
-      agentId: home.id ?? null,
+      organizationId: rowScope.organizationId,
+      workspaceId: rowScope.workspaceId,
+      agentId: rowScope.id ?? null,
       userId: tx.tenant.userId,
       seesPrivate: seesPrivate(tx),
       ...{ toolIds, toolSlugs, toolkitIds, toolkitSlugs, skillIds, skillSlugs, agentIds, agentSlugs, baseIds, baseSlugs },

@@ -1,7 +1,7 @@
 import { type Expression, type NotNull, sql } from 'kysely';
 import type { Page, PageRequest } from '../../page.ts';
 import { query } from '../../query.ts';
-import { organizationOf } from '../../reach.ts';
+import { organizationOf } from '../../caller-scope.ts';
 import { visibleTo, type Scoped } from '../../scope.ts';
 import { rows } from '../../sql.ts';
 import type { usageKinds } from './usage-entry.entity.ts';

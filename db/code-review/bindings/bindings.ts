@@ -10,6 +10,7 @@ import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { usableIn, type Place } from '../../usable-in.ts';
 import { RepoBinding } from './repo-binding.entity.ts';
+import { reviewBinding } from '../pulls/review-run.ts';
 
 /** A binding as it is read. */
 export type BindingRow = Awaited<ReturnType<typeof listBindingRows>>['items'][number];
@@ -117,4 +118,17 @@ export async function isListedInstallation(
   const settings = await row(tx.em, listedInstallations({ organizationId }));
   const listed = settings?.gitInstallations ?? [];
   return listed.some((one) => one.installation_id === installationId && one.workspace_id === workspaceId);
+}
+
+const repositoryPlace = prepared(({ bindingId }: ParametersOf<{ readonly bindingId: string }>) =>
+  query
+    .selectFrom('repo_bindings as b')
+    .select(['b.organizationId', 'b.workspaceId', reviewBinding.as('binding')])
+    .where('b.id', '=', bindingId)
+    .where('b.deletedAt', 'is', null),
+);
+
+/** Returns an undeleted binding of the transaction's tenant with what is needed to reach its repository, or null when there is none. */
+export function readRepositoryPlace(tx: Pick<TenantTransaction, 'em'>, bindingId: string) {
+  return row(tx.em, repositoryPlace({ bindingId }));
 }

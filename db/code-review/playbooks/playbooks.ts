@@ -25,7 +25,7 @@ export interface PlaybookFilters {
 }
 
 /** Characters of templates after which a page ends. */
-const pageLimitChars = 4 * 1_024 * 1_024;
+const maxPageChars = 4 * 1_024 * 1_024;
 
 function selectPlaybooks(visible: Condition) {
   return query
@@ -61,7 +61,7 @@ const playbookList = preparedList(
 /** Returns the playbooks that the caller sees, newest first. */
 export async function listPlaybookRows(ctx: Scoped, filters: PlaybookFilters, page: PageRequest) {
   const found = await playbookList(ctx.em, { ...filters, visible: visibleTo(ctx, ReviewPlaybook, 'p') }, page);
-  return endEarly(found, { limit: pageLimitChars, sizeOf, positionOf: ({ id }) => [id] });
+  return endEarly(found, { limit: maxPageChars, sizeOf, positionOf: ({ id }) => [id] });
 }
 
 const revisionList = preparedList(
@@ -72,7 +72,7 @@ const revisionList = preparedList(
 /** Returns the revisions of a playbook that the caller has been shown, newest first. */
 export async function listRevisionRows(tx: Pick<TenantTransaction, 'em'>, playbookId: string, page: PageRequest) {
   const found = await revisionList(tx.em, { playbookId }, page);
-  return endEarly(found, { limit: pageLimitChars, sizeOf, positionOf: ({ revisionNumber }) => [String(revisionNumber)] });
+  return endEarly(found, { limit: maxPageChars, sizeOf, positionOf: ({ revisionNumber }) => [String(revisionNumber)] });
 }
 
 /** Returns one revision of a playbook, or null when the playbook has no such revision. */

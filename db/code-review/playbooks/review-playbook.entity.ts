@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../../workflows/contracts/access.ts';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
-import { scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../../indexes.ts';
+import { rowScopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
@@ -19,7 +19,7 @@ const schema = defineEntity({
     ),
   ],
   uniques: [{ name: 'review_playbooks_tenant_key', properties: ['id', 'organizationId'] }],
-  checks: [scopeCheck('review_playbooks')],
+  checks: [rowScopeCheck('review_playbooks')],
   properties: {
     id: idColumn(),
     scope: p.enum(scopes),

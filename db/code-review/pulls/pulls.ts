@@ -101,7 +101,7 @@ export type PullChange = Pick<
   readonly due: DueChange;
 };
 
-const longestWaitSeconds = 300;
+const maxWaitSeconds = 300;
 
 interface StoredPull extends Omit<PullChange, 'due'> {
   readonly pullId: string;
@@ -114,7 +114,7 @@ const storing = prepared(({ pullId, due, seconds, ...kept }: ParametersOf<Stored
     .updateTable('review_pull_requests')
     .set(({ ref }) => {
       const since = sql<string>`coalesce(${ref('dueSince')}, now())`;
-      const latest = sql`${since} + make_interval(secs => ${sql.lit(longestWaitSeconds)})`;
+      const latest = sql`${since} + make_interval(secs => ${sql.lit(maxWaitSeconds)})`;
       return {
         ...kept,
         closedAt: sql<string | null>`case when ${kept.state} = 'closed' then coalesce(${ref('closedAt')}, now()) end`,

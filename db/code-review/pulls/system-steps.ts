@@ -4,7 +4,7 @@ import { newId } from '../../ids.ts';
 import { insertFrom } from '../../insert-from.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import type { StepFault } from '../../runs/run-types.ts';
+import type { StepError } from '../../runs/run-types.ts';
 import { change } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -65,7 +65,7 @@ const closing = prepared(({ runId, step, status, error }: ParametersOf<EndedStep
         .updateTable('run_steps')
         .set(({ ref }) => ({
           status,
-          error: sql<StepFault | null>`${error}::jsonb`,
+          error: sql<StepError | null>`${error}::jsonb`,
           finishedAt: clockTime,
           durationMs: sql<number>`extract(epoch from clock_timestamp() - ${ref('startedAt')}) * 1000`,
         }))
@@ -84,7 +84,7 @@ const closing = prepared(({ runId, step, status, error }: ParametersOf<EndedStep
 export async function closeSystemStep(
   tx: TenantTransaction,
   { runId, step }: Pick<SystemStep, 'runId' | 'step'>,
-  fault: StepFault | null,
+  fault: StepError | null,
 ): Promise<void> {
   const status = fault === null ? 'succeeded' : 'failed';
   await change(tx.em, closing({ runId, step, status, error: fault && JSON.stringify(fault) }));

@@ -94,7 +94,7 @@ const counting = prepared(({ challengeId, userId }: ParametersOf<Tried>) =>
         .select('f.secretEnc')
         .whereRef('f.userId', '=', 'auth_challenges.userId')
         .where('f.confirmedAt', 'is not', null)
-        .as('sealedFactor'),
+        .as('encryptedFactor'),
     ]),
 );
 

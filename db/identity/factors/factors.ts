@@ -11,7 +11,7 @@ const confirmMinutes = 15;
 /** A second factor as it is stored, with its secret decrypted. */
 export interface StoredFactor {
   readonly secret: string;
-  readonly sealed: Buffer;
+  readonly encrypted: Buffer;
   readonly isConfirmed: boolean;
   readonly isOver: boolean;
 }
@@ -25,7 +25,7 @@ export interface FactorScope {
 /** Stores an unconfirmed factor, replacing an older unconfirmed one. Returns its expiry, or null when there is a confirmed one. */
 export async function writeFactor(
   tx: TenantTransaction,
-  { userId, organizationId, sealed }: FactorScope & { readonly sealed: Buffer },
+  { userId, organizationId, encrypted }: FactorScope & { readonly encrypted: Buffer },
 ): Promise<string | null> {
   const stored = await row(
     tx.em,
@@ -34,7 +34,7 @@ export async function writeFactor(
       .values({
         userId,
         organizationId,
-        secretEnc: sealed,
+        secretEnc: encrypted,
         createdAt: now,
         expiresAt: sql<string>`now() + make_interval(mins => ${confirmMinutes})`,
       })
@@ -61,7 +61,7 @@ export async function findFactor(tx: TenantTransaction, userId: string): Promise
     query
       .selectFrom('totp_factors')
       .select(({ eb, ref }) => [
-        'secretEnc as sealed',
+        'secretEnc as encrypted',
         eb('confirmedAt', 'is not', null).$castTo<boolean>().as('isConfirmed'),
         sql<boolean>`coalesce(${ref('expiresAt')} <= now(), false)`.as('isOver'),
       ])
@@ -71,16 +71,16 @@ export async function findFactor(tx: TenantTransaction, userId: string): Promise
 
 interface SpentStep {
   readonly userId: string;
-  readonly sealed: Buffer;
+  readonly encrypted: Buffer;
   readonly step: number;
 }
 
-const spending = prepared(({ userId, sealed, step }: ParametersOf<SpentStep>) =>
+const spending = prepared(({ userId, encrypted, step }: ParametersOf<SpentStep>) =>
   query
     .updateTable('totp_factors')
     .set({ lastStep: step })
     .where('userId', '=', userId)
-    .where('secretEnc', '=', sealed)
+    .where('secretEnc', '=', encrypted)
     .where('confirmedAt', 'is not', null)
     .where(({ eb, fn, lit }) => eb(fn.coalesce('lastStep', lit(-1)), '<', step)),
 );
@@ -89,15 +89,15 @@ const spending = prepared(({ userId, sealed, step }: ParametersOf<SpentStep>) =>
  * Spends the time step of a matching code (RFC 6238 §5.2): this step and earlier ones are never accepted again. Returns false when it was spent before, also by
  * a concurrent request with the same code, or when the factor was replaced or removed meanwhile.
  */
-export async function spendStep(tx: TenantTransaction, { userId, sealed, step }: SpentStep): Promise<boolean> {
-  return (await change(tx.em, spending({ userId, sealed, step }))) === 1;
+export async function spendStep(tx: TenantTransaction, { userId, encrypted, step }: SpentStep): Promise<boolean> {
+  return (await change(tx.em, spending({ userId, encrypted, step }))) === 1;
 }
 
 /** What is stored with the factor whose code was right. */
 export interface ConfirmedFactor {
   readonly userId: string;
   readonly sessionId: string;
-  readonly sealed: Buffer;
+  readonly encrypted: Buffer;
   readonly step: number;
   readonly codeHashes: readonly Buffer[];
 }
@@ -106,7 +106,7 @@ export interface ConfirmedFactor {
  * Confirms a factor with its recovery codes, and records that on the session; returns whether each was done, and when. The credential row is updated as well,
  * so that this waits for a concurrent sign-in by password alone, or that sign-in sees the factor.
  */
-export async function writeConfirmed(tx: TenantTransaction, { userId, sessionId, sealed, step, codeHashes }: ConfirmedFactor) {
+export async function writeConfirmed(tx: TenantTransaction, { userId, sessionId, encrypted, step, codeHashes }: ConfirmedFactor) {
   return row(
     tx.em,
     query
@@ -115,7 +115,7 @@ export async function writeConfirmed(tx: TenantTransaction, { userId, sessionId,
           .updateTable('totp_factors')
           .set({ confirmedAt: now, expiresAt: null, lastStep: step })
           .where('userId', '=', userId)
-          .where('secretEnc', '=', sealed)
+          .where('secretEnc', '=', encrypted)
           .where('confirmedAt', 'is', null)
           .returning(['userId', 'organizationId']),
       )

@@ -65,12 +65,12 @@ export async function makeCurrent(tx: TenantTransaction, kid: string): Promise<v
 export interface NewSigningKey {
   readonly kid: string;
   readonly publicJwk: JsonWebKey;
-  readonly sealed: Buffer;
+  readonly encrypted: Buffer;
   readonly state: 'current' | 'next';
 }
 
 /** Stores a key. If several are made current at once, the first stays. */
-export async function insertSigningKey(tx: TenantTransaction, { kid, publicJwk, sealed, state }: NewSigningKey): Promise<void> {
+export async function insertSigningKey(tx: TenantTransaction, { kid, publicJwk, encrypted, state }: NewSigningKey): Promise<void> {
   await change(
     tx.em,
     query
@@ -78,7 +78,7 @@ export async function insertSigningKey(tx: TenantTransaction, { kid, publicJwk, 
       .values({
         kid,
         publicJwk: { ...publicJwk },
-        privateEnc: sealed,
+        privateEnc: encrypted,
         state,
         createdAt: now,
         currentAt: state === 'current' ? now : null,

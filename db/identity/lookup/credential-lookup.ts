@@ -1,4 +1,4 @@
-import { toFailure } from '../../faults.ts';
+import { toFailure } from '../../errors.ts';
 import { runInAutocommit, type Databases } from '../../databases.ts';
 import type { FoundClient } from './oauth-lookup.ts';
 import type { FoundImpersonation, FoundKey, FoundSession, Person } from '../people/people.ts';

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { roles, scopes } from '../../../workflows/contracts/access.ts';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
-import { index, scopeCheck, tenantIndexes, uniqueIndex } from '../../indexes.ts';
+import { index, rowScopeCheck, tenantIndexes, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
@@ -16,7 +16,7 @@ const schema = defineEntity({
   ],
   uniques: [{ name: 'users_tenant_key', properties: ['id', 'organizationId'] }],
   checks: [
-    scopeCheck('users'),
+    rowScopeCheck('users'),
     { name: 'users_email_folded', expression: 'email = lower(email)' },
     { name: 'users_operator_is_platform', expression: "(role = 'operator') = (scope = 'platform')" },
   ],

@@ -7,7 +7,7 @@ import { contains, preparedList } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { isUnbounded, organizationOf, workspacesAtFloor, workspacesOf } from '../../reach.ts';
+import { isUnbounded, organizationOf, workspacesAtFloor, workspacesOf } from '../../caller-scope.ts';
 import type { Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

@@ -1,7 +1,7 @@
 import { rankOf, roles, type Role } from '../../../workflows/contracts/access.ts';
 import type { Caller } from '../../caller.ts';
 import { Condition } from '../../condition.ts';
-import { isUnbounded, workspacesAtFloor, workspacesOf } from '../../reach.ts';
+import { isUnbounded, workspacesAtFloor, workspacesOf } from '../../caller-scope.ts';
 import { visibleToSql, visibleTo, type Scoped } from '../../scope.ts';
 import { KnowledgeBase, type KnowledgeSubjectKind } from './knowledge-base.entity.ts';
 import { knowledgeAccesses, type KnowledgeAccess } from './knowledge-grant.entity.ts';

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../../workflows/contracts/access.ts';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
-import { index, scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../../indexes.ts';
+import { index, rowScopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
 
 export const knowledgeBaseKinds = ['documents', 'memory', 'faq', 'playbook', 'code'] as const;
@@ -42,7 +42,7 @@ const schema = defineEntity({
     { name: 'knowledge_bases_model_key', properties: ['id', 'embeddingModel', 'embeddingDim'] },
   ],
   checks: [
-    scopeCheck('knowledge_bases'),
+    rowScopeCheck('knowledge_bases'),
     {
       name: 'knowledge_bases_model',
       expression: "(embedding_model = 'none') = (embedding_dim = 0) and embedding_dim >= 0 and embedding_dim <= 3072",

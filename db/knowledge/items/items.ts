@@ -104,12 +104,12 @@ const itemList = preparedList(
 );
 
 /** Characters of text after which a page ends. */
-const pageLimitChars = 4 * 1_024 * 1_024;
+const maxPageChars = 4 * 1_024 * 1_024;
 
 /** Lists items of a base that the caller may read, newest first. A page ends early at 4 MiB of content. */
 export async function listItemRows(tx: Pick<TenantTransaction, 'em'>, filters: ItemFilters, page: PageRequest) {
   const found = await itemList(tx.em, filters, page);
-  return endEarly(found, { limit: pageLimitChars, sizeOf: ({ content }) => 1_000 + content.length, positionOf: ({ id }) => [id] });
+  return endEarly(found, { limit: maxPageChars, sizeOf: ({ content }) => 1_000 + content.length, positionOf: ({ id }) => [id] });
 }
 
 const versionList = preparedList(
@@ -139,7 +139,7 @@ export type ItemVersionRow = Awaited<ReturnType<typeof listItemVersionRows>>['it
 export async function listItemVersionRows(tx: Pick<TenantTransaction, 'em'>, itemId: string, page: PageRequest) {
   const found = await versionList(tx.em, { itemId }, page);
   const sizeOf = ({ content }: { readonly content: string }) => 1_000 + content.length;
-  return endEarly(found, { limit: pageLimitChars, sizeOf, positionOf: ({ version }) => [String(version)] });
+  return endEarly(found, { limit: maxPageChars, sizeOf, positionOf: ({ version }) => [String(version)] });
 }
 
 const chunkList = preparedList(

@@ -2,7 +2,7 @@
 export const minIndexedChunks = 20_000;
 
 /** The index is dropped again when the base has fewer chunks than this. */
-export const leastIndexedChunks = 10_000;
+export const minRetainedChunks = 10_000;
 
 /** Name of the HNSW index over the vectors of one base. */
 export function vectorIndexName(kbId: string): string {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { leastIndexedChunks, minIndexedChunks } from './vector-index.ts';
+import { minRetainedChunks, minIndexedChunks } from './vector-index.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
@@ -43,7 +43,7 @@ export function basesWithIdleIndex(tx: Tx) {
       .where(({ eb, or, and, fn }) =>
         or([
           eb('b.id', 'is', null),
-          and([eb('b.activatedAt', 'is not', null), eb(fn.coalesce('c.chunks', sql.lit(0)), '<', leastIndexedChunks)]),
+          and([eb('b.activatedAt', 'is not', null), eb(fn.coalesce('c.chunks', sql.lit(0)), '<', minRetainedChunks)]),
         ]),
       )
       .select('i.kbId'),

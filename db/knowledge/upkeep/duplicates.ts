@@ -3,7 +3,7 @@ import { anyId } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { standingStates } from './standing-states.ts';
+import { standingStates } from './stating-items.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 

@@ -5,8 +5,7 @@ import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { KnowledgeFact } from '../items/knowledge-item.entity.ts';
 import type { FactItem, ItemRange } from './facts.ts';
-import { standingStates } from './standing-states.ts';
-import { normal, statingItems } from './stating-items.ts';
+import { standingStates, normal, statingItems } from './stating-items.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 

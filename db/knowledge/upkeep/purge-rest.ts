@@ -189,19 +189,19 @@ export async function emptyQuotes(
         rowVersion: eb('rowVersion', '+', 1),
         updatedAt: now,
         evidence: sql<KnowledgeEvidence[]>`(
-          select jsonb_agg(case when ${isGone} then e.value || '{"quote":null}' else e.value end order by e.ord)
+          select jsonb_agg(case when ${isQuoteLost} then e.value || '{"quote":null}' else e.value end order by e.ord)
             from jsonb_array_elements(knowledge_items.evidence) with ordinality as e (value, ord))`,
       }))
       .where('id', '=', anyId(ids))
       .where(sql<boolean>`evidence <> '[]'`)
-      .where(sql<boolean>`exists (select from jsonb_array_elements(knowledge_items.evidence) as e (value) where ${isGone})`),
+      .where(sql<boolean>`exists (select from jsonb_array_elements(knowledge_items.evidence) as e (value) where ${isQuoteLost})`),
   );
   return { looked: ids.length, last: ids.at(-1) ?? null, changed };
 }
 
 const isUuid = sql<boolean>`e.value ->> 'ref' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'`;
 /** Condition: evidence `e` quotes an item or source that no longer exists. */
-const isGone = sql<boolean>`coalesce(e.value ->> 'quote' is not null and case
+const isQuoteLost = sql<boolean>`coalesce(e.value ->> 'quote' is not null and case
   when e.value ->> 'kind' = 'item' and ${isUuid} then not exists (select from knowledge_items g where g.id = (e.value ->> 'ref')::uuid)
   when e.value ->> 'kind' = 'source' and ${isUuid} then not exists (select from knowledge_sources g where g.id = (e.value ->> 'ref')::uuid)
   else false end, false)`;

@@ -3,7 +3,7 @@ import { anyId } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { standingStates } from './standing-states.ts';
+import { standingStates } from './stating-items.ts';
 
 /** Returns those of the live items that still count and are stale at the given time: past their validity, or not used for long. */
 export function findStaleItems(

@@ -1,6 +1,11 @@
 import { type Expression, sql } from 'kysely';
 import { query } from '../../query.ts';
-import { standingStates } from './standing-states.ts';
+import type { CurationState } from '../../../workflows/contracts/knowledge/curation.ts';
+
+const states = ['pending', 'reviewed', 'promoted'] as const satisfies readonly CurationState[];
+
+/** States of items that still count, being neither superseded nor retired; in the text, so that the planner knows them. */
+export const standingStates = states.map((state) => sql.lit<CurationState>(state));
 
 /** Live items of a base that state something: neither superseded nor retired, and not summaries of others. */
 export function statingItems(kbId: string) {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type Expression } from 'kysely';
 import type { CallBill } from '../../billing/ledger/call-bill.ts';
 import { jsonb, jsonText, type JsonText } from '../../json-text.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
@@ -6,7 +6,6 @@ import { query } from '../../query.ts';
 import { change, queueStatement, row, rows } from '../../sql.ts';
 import { parseFrame } from '../../streams/frame-text.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { attemptOf } from './attempt-of.ts';
 
 /** A call that leaves for its provider: everything its bill needs in case no answer ever arrives. */
 export interface CallInFlight extends CallBill {
@@ -87,4 +86,9 @@ function generatedIn(text: string): string {
   const frame = parseFrame(text);
   if (frame.type === 'message.delta' || frame.type === 'reasoning.delta') return frame.data.delta;
   return frame.type === 'tool.call' ? (frame.data.args_delta ?? '') : '';
+}
+
+/** The try whose call is in flight; null where none is. */
+export function attemptOf<C extends CallInFlight | null>(inFlight: Expression<C>) {
+  return sql<number | Extract<C, null>>`(${inFlight} ->> 'attempt')::int`;
 }

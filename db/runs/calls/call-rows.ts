@@ -11,7 +11,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { openStates, stepKindOf, type CallState } from './call-state.ts';
 import type { ToolResult } from '../run-frames.ts';
 import { noRetries, retriesWithLost } from '../steps/retries.ts';
-import type { StepFault, StepRetry } from '../run-types.ts';
+import type { StepError, StepRetry } from '../run-types.ts';
 
 /** The outcome of a call: its state, and what the model and the stream's readers get. */
 export interface CallOutcome {
@@ -109,7 +109,7 @@ interface EndedStep extends NewStep {
   readonly kind: ReturnType<typeof stepKindOf>;
   readonly status: ToolResult['status'];
   readonly preview: string;
-  readonly error: JsonText<StepFault> | null;
+  readonly error: JsonText<StepError> | null;
 }
 
 const endedStep = prepared((p: ParametersOf<EndedStep>) =>
@@ -136,7 +136,7 @@ const endedStep = prepared((p: ParametersOf<EndedStep>) =>
 );
 
 /** Closes the step of a call. A call that was never claimed gets its step here, so that every call is found among the steps. */
-export async function closeToolStep(tx: TenantTransaction, call: CallState, end: CallOutcome, error: StepFault | null): Promise<void> {
+export async function closeToolStep(tx: TenantTransaction, call: CallState, end: CallOutcome, error: StepError | null): Promise<void> {
   const text = typeof end.result.output === 'string' ? end.result.output : JSON.stringify(end.result.output ?? '');
   await queueStatement(
     tx.em,
@@ -222,7 +222,7 @@ interface EndedCall {
   readonly outputType: ToolResult['outputType'] | null;
   readonly totalChars: number | null;
   readonly truncated: boolean;
-  readonly error: JsonText<StepFault> | null;
+  readonly error: JsonText<StepError> | null;
 }
 
 const endedCall = prepared((p: ParametersOf<EndedCall>) => {

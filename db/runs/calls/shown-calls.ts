@@ -24,7 +24,7 @@ export interface MessageCallRow {
 
 /** Maximum characters of arguments in one list, as JSON: as much as a frame may hold, and more than the arguments of any single call. */
 const maxArgsChars = 256 * 1024;
-const limitPending = 50;
+const maxPending = 50;
 
 /** For a list `c` whose `chars` is the running total of the arguments' characters: arguments beyond the limit are omitted and marked as truncated. */
 const argsFields = `'args', case when c.chars <= ${maxArgsChars} then c.args end, 'args_hash', c.args_hash, 'truncated', c.chars > ${maxArgsChars}`;
@@ -43,7 +43,7 @@ export const pendingCallsSql = `case when r.status in ('running', 'waiting') the
       from (select k.*, ${charsOver('k.id')} from (
         select k.id, k.run_id, k.slug, k.args, k.args_hash, k.deadline_at from runs d join tool_calls k on k.run_id = d.id and k.step >= d.steps
          where d.root_run_id = r.root_run_id and (d.id = r.id or d.lineage @> array[r.id]) and ${isAwaited('k', 'd')}
-         order by k.id limit ${limitPending}) k) c), '[]'::jsonb) else '[]'::jsonb end`;
+         order by k.id limit ${maxPending}) k) c), '[]'::jsonb) else '[]'::jsonb end`;
 
 /** The calls that message `m` asks for, in the model's order; `t` is the run being read, the only run of its conversation that can be active. */
 export const messageCallsSql = `coalesce((

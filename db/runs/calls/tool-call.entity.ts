@@ -5,7 +5,7 @@ import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../../columns
 import { index, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
 import { toolConcurrencies, toolEffects } from '../../tools/tool.entity.ts';
-import type { StepFault } from '../run-types.ts';
+import type { StepError } from '../run-types.ts';
 
 export const outputTypes = ['text', 'json', 'attachment'] as const;
 
@@ -51,7 +51,7 @@ const schema = defineEntity({
     outputType: p.enum(outputTypes).strictNullable(),
     totalChars: p.integer().strictNullable(),
     truncated: p.boolean().default(false),
-    error: p.json<StepFault>().strictNullable(),
+    error: p.json<StepError>().strictNullable(),
     childRunId: uuidColumn().strictNullable(),
     finishedAt: timeColumn().strictNullable(),
     createdAt: createdAtColumn(),

@@ -9,7 +9,7 @@ import { row, queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { FinishedRun, RunOutput, StopReason } from '../run-frames.ts';
 import type { RunState } from '../run-state.ts';
-import type { ContentBlock, RunFault } from '../run-types.ts';
+import type { ContentBlock, RunError } from '../run-types.ts';
 
 const stepBehind = prepared(({ runId, step }: ParametersOf<{ readonly runId: string; readonly step: number }>) =>
   query.selectFrom('run_steps').select('step').where('runId', '=', runId).where('step', '>', step).limit(sql.lit(1)),
@@ -113,7 +113,7 @@ export async function settleMessages(tx: TenantTransaction, runId: string, state
 interface ClosedSteps {
   readonly runId: string;
   readonly status: 'cancelled' | 'failed';
-  readonly error: JsonText<RunFault> | null;
+  readonly error: JsonText<RunError> | null;
 }
 
 const closedSteps = prepared(({ runId, status, error }: ParametersOf<ClosedSteps>) =>
@@ -136,7 +136,7 @@ export async function closeSteps(
 interface WrittenEnd extends Pick<FinishedRun, 'status' | 'finishReason'> {
   readonly runId: string;
   readonly output: JsonText<RunOutput> | null;
-  readonly error: JsonText<RunFault> | null;
+  readonly error: JsonText<RunError> | null;
   readonly finishedAt: string;
 }
 

@@ -18,7 +18,7 @@ interface RunPlace {
   readonly runId: string;
 }
 
-function placeOf(run: RunState): RunPlace {
+function rowScopeOf(run: RunState): RunPlace {
   return { organizationId: run.organization_id, workspaceId: run.workspace_id, conversationId: run.conversation_id, runId: run.id };
 }
 
@@ -63,7 +63,7 @@ export function storePassages(
   run: RunState,
   { id, turn, content }: { readonly id: string; readonly turn: number; readonly content: ContentBlock[] },
 ) {
-  return row(tx.em, addPassages({ ...placeOf(run), id, turn, content: jsonText(content) }));
+  return row(tx.em, addPassages({ ...rowScopeOf(run), id, turn, content: jsonText(content) }));
 }
 
 interface WholeInput {
@@ -114,7 +114,7 @@ export async function insertInput(
   run: RunState,
   { id, content }: { readonly id: string; readonly content: ContentBlock[] },
 ): Promise<void> {
-  await change(tx.em, addInput({ ...placeOf(run), id, content: jsonText(content) }));
+  await change(tx.em, addInput({ ...rowScopeOf(run), id, content: jsonText(content) }));
 }
 
 const takeInputs = prepared((p: ParametersOf<RunPlace & { readonly turn: number; readonly step: number }>) =>
@@ -151,5 +151,5 @@ const takeInputs = prepared((p: ParametersOf<RunPlace & { readonly turn: number;
 
 /** Turns the unread inputs of a run's conversation into messages of the run, after its existing ones; returns them. */
 export function takeUnread(tx: TenantTransaction, run: RunState, step: number) {
-  return rows(tx.em, takeInputs({ ...placeOf(run), turn: run.turn_no ?? 0, step }));
+  return rows(tx.em, takeInputs({ ...rowScopeOf(run), turn: run.turn_no ?? 0, step }));
 }

@@ -13,7 +13,7 @@ import { queued } from '../live.ts';
 export const hardDeadlineDays = 30;
 
 /** How many runs may wait in a conversation's queue. */
-export const limitQueue = 20;
+export const maxQueued = 20;
 
 /** A conversation's row. A transaction that holds its lock may start, end or reorder the conversation's runs. */
 export type ConversationRow = NonNullable<Awaited<ReturnType<typeof lockConversation>>>;

@@ -11,7 +11,7 @@ import type { ContentBlock } from '../run-types.ts';
 import type { EndedRun } from './retry-rows.ts';
 
 /** Maximum number of messages that a fork copies; of a longer history it copies the newest whole turns. */
-export const limitCopied = 2_000;
+export const maxCopied = 2_000;
 
 const committed = literal('committed');
 
@@ -159,7 +159,7 @@ const messagesBefore = prepared(({ conversationId, turn, pos, isIncluded }: Para
     .where(({ eb, refTuple, tuple }) => eb(refTuple('m.turn', 'm.pos'), isIncluded ? '<=' : '<', tuple(turn, pos)))
     .orderBy('m.turn', 'desc')
     .orderBy('m.pos', 'desc')
-    .limit(literal(limitCopied + 1)),
+    .limit(literal(maxCopied + 1)),
 );
 
 /** Returns what was committed in a conversation before a message, newest first: one more than a fork copies. `isIncluded`: includes the message itself. */

@@ -20,7 +20,7 @@ export const insertNewRun = prepared((p: Parameters) =>
 
 type Writing = QueryCreator<Tables>;
 
-function placeOf({ organizationId, workspaceId }: Parameters) {
+function rowScopeOf({ organizationId, workspaceId }: Parameters) {
   return { organizationId, workspaceId };
 }
 
@@ -29,7 +29,7 @@ function withConversation(writing: Writing, p: Parameters): Writing {
     return writing.with('moved', (of) => of.updateTable('conversations').set(conversationChanges(p)).where('id', '=', p.conversationId));
   return writing.with('conversation', (of) =>
     of.insertInto('conversations').values({
-      ...placeOf(p),
+      ...rowScopeOf(p),
       id: p.conversationId,
       agentId: p.agentId,
       subjectKind: p.subjectKind,
@@ -55,10 +55,10 @@ function conversationChanges(p: Parameters) {
 function withMessage(writing: Writing, p: Parameters): Writing {
   const { id: runId, rootRunId, headSeq } = p;
   return writing
-    .with('stream', (of) => of.insertInto('run_streams').values({ ...placeOf(p), runId, rootRunId, headSeq, updatedAt: now }))
+    .with('stream', (of) => of.insertInto('run_streams').values({ ...rowScopeOf(p), runId, rootRunId, headSeq, updatedAt: now }))
     .with('message', (of) =>
       of.insertInto('messages').values({
-        ...placeOf(p),
+        ...rowScopeOf(p),
         id: p.messageId,
         conversationId: p.conversationId,
         runId,
@@ -79,7 +79,7 @@ function withChunk(writing: Writing, p: Parameters): Writing {
   const { frames } = p;
   if (!frames) return writing;
   return writing.with('chunk', (of) =>
-    of.insertInto('run_frame_chunks').values({ ...placeOf(p), runId: p.id, firstSeq: 1, lastSeq: 1, frames }),
+    of.insertInto('run_frame_chunks').values({ ...rowScopeOf(p), runId: p.id, firstSeq: 1, lastSeq: 1, frames }),
   );
 }
 
@@ -93,7 +93,7 @@ function withStart(writing: Writing, p: Parameters): Writing {
 function runColumns(p: Parameters) {
   const { subjectKind, subjectId, createdByKind, createdById, createdByActingUserId } = p;
   return {
-    ...placeOf(p),
+    ...rowScopeOf(p),
     id: p.id,
     agentId: p.agentId,
     agentRevisionId: p.agentRevisionId,

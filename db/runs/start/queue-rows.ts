@@ -7,7 +7,7 @@ import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { queued } from '../live.ts';
 import type { RunState } from '../run-state.ts';
-import type { RunFault } from '../run-types.ts';
+import type { RunError } from '../run-types.ts';
 import { hardDeadlineDays, type ConversationRow, type WaitingPosition } from './conversations.ts';
 
 const activate = prepared(({ conversationId }: ParametersOf<{ readonly conversationId: string }>) =>
@@ -128,7 +128,7 @@ export async function enqueueRun(
 
 interface FailedEnd {
   readonly runId: string;
-  readonly error: JsonText<RunFault>;
+  readonly error: JsonText<RunError>;
   readonly finishedAt: Date;
 }
 
@@ -151,7 +151,7 @@ const endQueued = prepared(({ runId, error, finishedAt }: ParametersOf<FailedEnd
 export async function failQueued(
   tx: TenantTransaction,
   runId: string,
-  { error, finishedAt }: { readonly error: RunFault; readonly finishedAt: Date },
+  { error, finishedAt }: { readonly error: RunError; readonly finishedAt: Date },
 ): Promise<void> {
   await change(tx.em, endQueued({ runId, error: jsonText(error), finishedAt }));
 }

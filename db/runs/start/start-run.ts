@@ -4,8 +4,10 @@ import type { Scoped } from '../../scope.ts';
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import type { ReviewRequest } from '../../../workflows/contracts/review/pull-requests.ts';
 import type { RunSource } from '../../../workflows/contracts/runs/runs.ts';
-import type { RunLimitsDraft } from './run-limits.ts';
 import type { OnBusy, RunInput } from '../read/run-view.ts';
+import { completeLimits, narrowedLimits, type RevisionLimits } from '../../agents/revisions/revision-limits.ts';
+import { money } from '../../money.ts';
+import type { RunLimits } from '../run-types.ts';
 
 /** How to judge a start whose model has no price. */
 export interface StartPricing {
@@ -111,4 +113,13 @@ export interface StartCause {
   readonly maxEffect?: 'read' | 'write';
   /** How many deployments' hooks it has passed through. */
   readonly hops?: number;
+}
+
+/** Limits that a start may request; they can only lower what the revision allows. */
+export type RunLimitsDraft = Partial<RunLimits>;
+
+/** Returns the limits of a run: the lower of what is requested and what the revision allows. Limits stored by an older release are completed with defaults. */
+export function limitsOfRun(asked: RunLimitsDraft, revision: Partial<RevisionLimits>): RunLimits {
+  const { max_tool_calls: _, max_cost: maxCost, ...limits } = narrowedLimits(completeLimits(revision), asked);
+  return { ...limits, max_cost: maxCost === null ? null : money(maxCost) };
 }

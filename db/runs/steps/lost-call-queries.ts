@@ -3,8 +3,7 @@ import { anyId } from '../../expressions.ts';
 import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { attemptOf } from '../calls/attempt-of.ts';
-import type { StepOfCall } from '../calls/call-in-flight.ts';
+import { attemptOf, type StepOfCall } from '../calls/call-in-flight.ts';
 
 /** A try of a step whose worker was lost. */
 export type LostCall = StepOfCall & { readonly attempt: number };

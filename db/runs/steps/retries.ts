@@ -19,4 +19,4 @@ export function lostEntries(retries: readonly StepRetry[]): number {
 }
 
 /** Code of a try that was taken for lost although its worker lives. */
-export const stoodStill = 'stood_still';
+export const workerFrozen = 'stood_still';

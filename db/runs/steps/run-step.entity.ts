@@ -3,7 +3,7 @@ import { createdAtColumn, idColumn, jsonColumn, timeColumn, writtenAtColumn, uui
 import { index, uniqueIndex } from '../../indexes.ts';
 import { tenantPolicies } from '../../policies.ts';
 import type { CallInFlight } from '../calls/call-in-flight.ts';
-import type { StepFault, StepRetry } from '../run-types.ts';
+import type { StepError, StepRetry } from '../run-types.ts';
 import type { UsageTotals } from '../../billing/ledger/usage.ts';
 
 export const stepKinds = ['model', 'tool', 'sub_agent', 'system'] as const;
@@ -34,7 +34,7 @@ const schema = defineEntity({
     childRunId: uuidColumn().strictNullable(),
     args: p.json<Record<string, unknown>>().strictNullable(),
     outputPreview: p.text().strictNullable(),
-    error: p.json<StepFault>().strictNullable(),
+    error: p.json<StepError>().strictNullable(),
     retries: jsonColumn<StepRetry[]>(() => []),
     usage: p.json<UsageTotals>().strictNullable(),
     /** The call of the newest try, from when it leaves until it is settled. */

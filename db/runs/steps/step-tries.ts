@@ -9,11 +9,11 @@ import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { change, row, queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { attemptOf } from '../calls/attempt-of.ts';
+import { attemptOf } from '../calls/call-in-flight.ts';
 import { noRetries, retriesWithLost } from './retries.ts';
 import { readPlannedCalls, type StoredCall } from '../calls/planned-calls.ts';
 import type { RunState } from '../run-state.ts';
-import type { StepFault, StepRetry } from '../run-types.ts';
+import type { StepError, StepRetry } from '../run-types.ts';
 import type { StopReason } from '../run-frames.ts';
 
 /** A failed try of a model step, and how long the next try waits. */
@@ -22,7 +22,7 @@ export interface FailedTry {
   readonly step: number;
   readonly attempt: number;
   readonly cause: RetryCause;
-  readonly fault: StepFault;
+  readonly error: StepError;
   readonly delayMs: number;
 }
 
@@ -174,10 +174,10 @@ function updateHeld({ runId, step, attempt }: ParametersOf<ModelTry>) {
     .where('status', '=', sql.lit('running'));
 }
 
-const failedTry = prepared((p: ParametersOf<ModelTry & { fault: JsonText<StepFault>; retry: JsonText<readonly StepRetry[]> }>) =>
+const failedTry = prepared((p: ParametersOf<ModelTry & { error: JsonText<StepError>; retry: JsonText<readonly StepRetry[]> }>) =>
   updateHeld(p).set(({ ref }) => ({
     status: 'failed',
-    error: jsonb(p.fault),
+    error: jsonb(p.error),
     retries: sql<StepRetry[]>`${ref('retries')} || ${p.retry}::jsonb`,
     finishedAt: clockTime,
     durationMs: msSince(ref('startedAt')),
@@ -187,10 +187,10 @@ const failedTry = prepared((p: ParametersOf<ModelTry & { fault: JsonText<StepFau
 /** Records why a try of a step failed. Returns false when a later try holds the step. */
 export async function writeFailedTry(
   tx: TenantTransaction,
-  { runId, step, attempt, fault }: Pick<FailedTry, 'runId' | 'step' | 'attempt' | 'fault'>,
+  { runId, step, attempt, error }: Pick<FailedTry, 'runId' | 'step' | 'attempt' | 'error'>,
   retry: StepRetry,
 ): Promise<boolean> {
-  return (await change(tx.em, failedTry({ runId, step, attempt, fault: jsonText(fault), retry: jsonText([retry]) }))) === 1;
+  return (await change(tx.em, failedTry({ runId, step, attempt, error: jsonText(error), retry: jsonText([retry]) }))) === 1;
 }
 
 /** The entry of a try that left neither result nor error. */

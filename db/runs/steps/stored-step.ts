@@ -11,7 +11,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { FollowUp } from '../start/follow-up.ts';
 import type { CallIdentity, StopReason } from '../run-frames.ts';
 import type { RunState } from '../run-state.ts';
-import type { StepFault } from '../run-types.ts';
+import type { StepError } from '../run-types.ts';
 
 /** A call that the model asked for, after checks: `refusal` is its result when it cannot be executed at all. */
 export interface CheckedCall extends CallIdentity {
@@ -27,7 +27,7 @@ export interface CheckedCall extends CallIdentity {
   readonly clientOwned: boolean;
   /** Why the call needs an approval before it is executed; null: it needs none. */
   readonly gate: CallApproval | null;
-  readonly refusal: StepFault | null;
+  readonly refusal: StepError | null;
 }
 
 /** An answered model step, as it is stored. */

@@ -6,7 +6,7 @@ import { contains, preparedList } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { isUnbounded, organizationOf } from '../../reach.ts';
+import { isUnbounded, organizationOf } from '../../caller-scope.ts';
 import type { Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import { organizationColumns, type OrganizationRow } from './organization-row.ts';

@@ -3,7 +3,7 @@ import { fail } from '../../../workflows/contracts/failure.ts';
 import type { Condition } from '../../condition.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { workspacesOf } from '../../reach.ts';
+import { workspacesOf } from '../../caller-scope.ts';
 import type { Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { Tables } from '../../table-types.ts';

@@ -6,7 +6,7 @@ import type { Page, PageRequest } from '../../page.ts';
 import type { Caller } from '../../caller.ts';
 import type { ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from '../../reach.ts';
+import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from '../../caller-scope.ts';
 import type { Changing, Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

@@ -4,7 +4,7 @@ import { contains, preparedList } from '../../page-query.ts';
 import type { PageRequest } from '../../page.ts';
 import type { ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { isUnbounded } from '../../reach.ts';
+import { isUnbounded } from '../../caller-scope.ts';
 import type { Scoped } from '../../scope.ts';
 import type { grantRoles } from '../workspaces/workspace-grant.entity.ts';
 import { workspacesSeenBy } from '../workspaces/workspaces.ts';

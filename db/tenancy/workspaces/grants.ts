@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { Condition } from '../../condition.ts';
 import { query } from '../../query.ts';
-import { workspacesOf } from '../../reach.ts';
+import { workspacesOf } from '../../caller-scope.ts';
 import type { Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

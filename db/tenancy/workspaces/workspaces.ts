@@ -6,7 +6,7 @@ import { contains, preparedList } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
-import { isUnbounded, organizationOf, workspacesOf } from '../../reach.ts';
+import { isUnbounded, organizationOf, workspacesOf } from '../../caller-scope.ts';
 import type { Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { Tables } from '../../table-types.ts';
@@ -110,6 +110,6 @@ const homes = prepared(({ organizationId, workspaceId }: ParametersOf<HomeKey>) 
 });
 
 /** Returns the named workspace of an organization, or else up to two active ones, with its state and that of its organization. */
-export async function findHomes(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null, workspaceId: string | null) {
+export async function findWorkspacesForRows(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null, workspaceId: string | null) {
   return rows(tx.em, homes({ organizationId, workspaceId: workspaceId ?? undefined }));
 }

@@ -12,11 +12,11 @@ export interface EditorPush {
 const keyOf = ({ runId, attempt }: EditorPush) => ({ ownerId: runId, kind: 'push', ordinal: attempt }) as const;
 
 /** Records that a push is about to leave, so that a worker that takes over checks the host for it first. */
-export async function notePushLeaves(tx: TenantTransaction, place: PostPlace, push: EditorPush): Promise<void> {
+export async function recordPushLeaves(tx: TenantTransaction, place: PostPlace, push: EditorPush): Promise<void> {
   await claimPost(tx, place, keyOf(push));
 }
 
 /** Records that a push has arrived. It counts once towards the limit of the pull request's editor, however often it is recorded. */
-export async function notePushArrived(tx: TenantTransaction, push: EditorPush): Promise<void> {
+export async function recordPushArrived(tx: TenantTransaction, push: EditorPush): Promise<void> {
   if (await settlePost(tx, keyOf(push), push.commitSha)) await countPush(tx, push.pullRequestId);
 }

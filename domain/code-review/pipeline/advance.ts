@@ -226,10 +226,10 @@ function secondLook(
   let refuted = 0;
   let isTruncated = false;
   for (const [at, candidate] of candidates.entries()) {
-    const look = votesOn({ at, wanted, asking });
-    if (look.isTruncated) isTruncated = true;
-    else if (stands(look.votes, wanted, minConfidence(rules, candidate.category))) {
-      standing.push({ ...candidate, confidence: Math.min(candidate.confidence, votedConfidence(look.votes) ?? 0) });
+    const vote = votesOn({ at, wanted, asking });
+    if (vote.isTruncated) isTruncated = true;
+    else if (stands(vote.votes, wanted, minConfidence(rules, candidate.category))) {
+      standing.push({ ...candidate, confidence: Math.min(candidate.confidence, votedConfidence(vote.votes) ?? 0) });
     } else refuted += 1;
   }
   return { standing, refuted, isTruncated };

@@ -40,9 +40,9 @@ function join(group: readonly Candidate[]): Candidate[] {
   const [first, ...others] = group.toSorted(byWeight);
   if (first === undefined) return [];
   const places = new Map<string, { path: string; line: number }>();
-  for (const place of others.flatMap((other) => [placeOf(other), ...other.alsoAt])) places.set(`${place.line}:${place.path}`, place);
+  for (const place of others.flatMap((other) => [lineOf(other), ...other.alsoAt])) places.set(`${place.line}:${place.path}`, place);
   for (const place of first.alsoAt) places.set(`${place.line}:${place.path}`, place);
-  const own = placeOf(first);
+  const own = lineOf(first);
   places.delete(`${own.line}:${own.path}`);
   const alsoAt = [...places.values()].toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
   return [{ ...first, alsoAt: alsoAt.slice(0, maxAlsoAt) }];
@@ -50,7 +50,7 @@ function join(group: readonly Candidate[]): Candidate[] {
 
 /** The order in which findings are reported: most severe first, then most confident, then by location. */
 export function byWeight(a: Candidate, b: Candidate): number {
-  const [left, right] = [placeOf(a), placeOf(b)];
+  const [left, right] = [lineOf(a), lineOf(b)];
   return (
     weightOf(b) - weightOf(a) ||
     rankOf(a.severity) - rankOf(b.severity) ||
@@ -65,7 +65,7 @@ function weightOf({ severity, confidence }: Candidate): number {
   return weights[severity] * confidence;
 }
 
-function placeOf({ path, anchor, saidLine }: Candidate): { path: string; line: number } {
+function lineOf({ path, anchor, saidLine }: Candidate): { path: string; line: number } {
   return { path, line: anchor?.line ?? saidLine };
 }
 

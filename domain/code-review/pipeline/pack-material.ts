@@ -1,5 +1,5 @@
 import { parseHunks } from '../../../ports/diff/patch.ts';
-import { writeHunks } from '../../../ports/diff/write-hunks.ts';
+import { writeHunks } from '../../../ports/diff/line-diff.ts';
 import type { MaterialFile, ReviewMaterial } from './material.ts';
 
 /** Material as it is stored: hunks as text, each once. As objects they would be many times as long. */

@@ -20,14 +20,14 @@ export function renderBatches(files: readonly FileToRead[], limit: number = maxB
   for (const { patch, hunks } of files) {
     const from = patch.previousPath === null ? '' : ` (was ${nameOf(patch.previousPath)})`;
     const title = `=== ${patch.status} ${nameOf(patch.path)}${from}\n`;
-    for (const piece of hunks.flatMap((hunk) => piecesOf(hunk, limit - title.length))) {
+    for (const chunk of hunks.flatMap((hunk) => chunksOf(hunk, limit - title.length))) {
       const last = batches.at(-1);
-      const isNew = last === undefined || last.text.length + title.length + piece.length > limit;
+      const isNew = last === undefined || last.text.length + title.length + chunk.length > limit;
       const batch = isNew ? { paths: new Set<string>(), text: '' } : last;
       if (isNew) batches.push(batch);
       if (!batch.paths.has(patch.path)) batch.text += title;
       batch.paths.add(patch.path);
-      batch.text += piece;
+      batch.text += chunk;
     }
   }
   return batches.map(({ paths, text }) => ({ paths: [...paths], text }));
@@ -38,18 +38,18 @@ function nameOf(path: string): string {
   return dataLine(path.replaceAll(/[\r\n]/gu, ' '));
 }
 
-function piecesOf(hunk: Hunk, limit: number): string[] {
+function chunksOf(hunk: Hunk, limit: number): string[] {
   const head = `@@ ${dataLine(hunk.section).trim()}\n`;
-  const pieces: string[] = [];
-  let piece = head;
+  const chunks: string[] = [];
+  let chunk = head;
   for (const line of renderLines(hunk)) {
-    if (piece.length + line.length > limit && piece !== head) {
-      pieces.push(piece);
-      piece = head;
+    if (chunk.length + line.length > limit && chunk !== head) {
+      chunks.push(chunk);
+      chunk = head;
     }
-    piece += line;
+    chunk += line;
   }
-  return [...pieces, piece];
+  return [...chunks, chunk];
 }
 
 const signs = { context: ' ', added: '+', removed: '-' } as const;

@@ -8,6 +8,8 @@ import {
   type PostPlace,
 } from '../../../db/code-review/posts/posts.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { lockForCancel } from '../../runs/end/cancel-locked.ts';
+import { cancelAndClose } from '../../runs/end/cancel-run.ts';
 
 /**
  * What an attempt has to do. `done`: the post exists at the host. `send`: no attempt was made before. `look`: an attempt was made, and the host knows whether
@@ -52,10 +54,21 @@ export async function endPost(tx: TenantTransaction, key: PostKey, githubId: num
 }
 
 /** Records that the post exists at the host, for a post that may be repeated without harm: no attempt was recorded before. */
-export function notePosted(
+export function recordPosted(
   tx: TenantTransaction,
   place: PostPlace,
   { key, githubId }: { readonly key: PostKey; readonly githubId: number },
 ): Promise<void> {
   return keepPosted(tx, place, key, githubId);
+}
+
+/** Cancels a run whose review is not posted: its pull request has a newer head, or is closed. A run that has ended stays as it is. */
+export async function withdrawReview(
+  tx: TenantTransaction,
+  runId: string,
+  { isSuperseded }: { readonly isSuperseded: boolean },
+): Promise<void> {
+  const locked = await lockForCancel(tx, [runId]);
+  const reason = isSuperseded ? 'superseded' : null;
+  await cancelAndClose(tx, { ...locked, runIds: [runId] }, { policy: 'interrupt', reason, isSuperseded });
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Databases } from '../../../db/databases.ts';
 import type { KeyRing } from '../../../db/key-ring.ts';
-import { createMarks, type Marks } from '../factors/marks.ts';
+import { createUseRecorder, type UseRecorder } from '../factors/use-recorder.ts';
 import { createOauthTokens, resourcesOf, type OauthTokens } from './oauth-tokens.ts';
 import { createPasswords, type PasswordHashing, type Passwords } from '../../../db/identity/factors/passwords.ts';
 import { createSessionTokens, type SessionTokens } from '../sessions/session-tokens.ts';
@@ -13,7 +13,7 @@ export interface Identity {
   readonly tokens: SessionTokens;
   readonly oauthTokens: OauthTokens;
   readonly passwords: Passwords;
-  readonly marks: Marks;
+  readonly uses: UseRecorder;
   /** Creates the first signing key when there is none. */
   start(): Promise<void>;
   /** Writes the pending marks. */
@@ -30,18 +30,18 @@ export function createIdentity(options: {
 }): Identity {
   const { db, keys, publicUrl, hashing, log, now } = options;
   const signingKeys = createSigningKeys({ db, keys, now });
-  const marks = createMarks({ db, log, now });
+  const uses = createUseRecorder({ db, log, now });
 
   return {
     signingKeys,
     tokens: createSessionTokens({ signingKeys, publicUrl, now }),
     oauthTokens: createOauthTokens({ signingKeys, publicUrl, now, resources: Object.values(resourcesOf(publicUrl)) }),
     passwords: createPasswords(hashing),
-    marks,
+    uses,
     start: () => signingKeys.ensure(),
     close: async () => {
       signingKeys.close();
-      await marks.close();
+      await uses.close();
     },
   };
 }

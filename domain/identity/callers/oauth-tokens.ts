@@ -44,7 +44,7 @@ export function createOauthTokens(maker: TokenMaker & { readonly resources: read
     audiences: maker.resources,
     lengthMax: 6_000,
     requiredClaims: ['client_id', 'scope'],
-    claimsOf,
+    tokenClaimsOf,
   });
 
   return {
@@ -70,7 +70,7 @@ export function isOauthTokenLike(token: string): boolean {
   }
 }
 
-function claimsOf({ sub, aud, sid, gen, exp, iat, client_id: clientId, scope }: JWTPayload): OauthClaims | null {
+function tokenClaimsOf({ sub, aud, sid, gen, exp, iat, client_id: clientId, scope }: JWTPayload): OauthClaims | null {
   if (typeof sub !== 'string' || typeof aud !== 'string' || typeof exp !== 'number' || typeof iat !== 'number') return null;
   if (typeof clientId !== 'string' || typeof scope !== 'string') return null;
   const common = { subject: sub, clientId, scopes: scope.split(' '), resource: aud, issuedAt: iat, expiresAt: exp };

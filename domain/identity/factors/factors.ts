@@ -1,6 +1,6 @@
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { iso } from '../../../db/sql.ts';
-import { open, seal, type Binding } from '../../../db/envelope.ts';
+import { decrypt, encrypt, type Binding } from '../../../db/envelope.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { endSignInsOf } from '../../../db/identity/sessions/endings.ts';
 import type { KeyRing } from '../../../db/key-ring.ts';
@@ -25,8 +25,8 @@ export async function storeFactor(
   keys: Keks,
   { secret, ...place }: FactorScope & { readonly secret: string },
 ): Promise<string> {
-  const sealed = await seal(tx.em, keys, bindingOf(place), Buffer.from(secret));
-  const expiresAt = await writeFactor(tx, { ...place, sealed });
+  const encrypted = await encrypt(tx.em, keys, bindingOf(place), Buffer.from(secret));
+  const expiresAt = await writeFactor(tx, { ...place, encrypted });
 
   if (expiresAt === null) throw factorActive();
   return expiresAt;
@@ -35,16 +35,16 @@ export async function storeFactor(
 /** The factor of a user, confirmed or not; null without one. */
 export async function readFactor(tx: TenantTransaction, keys: Keks, place: FactorScope): Promise<StoredFactor | null> {
   const found = await findFactor(tx, place.userId);
-  return found && { ...found, secret: await openFactor(tx, keys, { ...place, sealed: found.sealed }) };
+  return found && { ...found, secret: await decryptFactor(tx, keys, { ...place, encrypted: found.encrypted }) };
 }
 
 /** Decrypts the secret of a factor that has been read. */
-export async function openFactor(
+export async function decryptFactor(
   tx: TenantTransaction,
   keys: Keks,
-  { sealed, ...place }: FactorScope & { readonly sealed: Buffer },
+  { encrypted, ...place }: FactorScope & { readonly encrypted: Buffer },
 ): Promise<string> {
-  return (await open(tx.em, keys, bindingOf(place), sealed)).toString();
+  return (await decrypt(tx.em, keys, bindingOf(place), encrypted)).toString();
 }
 
 /** The owner of a factor, and the session in which the owner changes it. */
@@ -73,7 +73,7 @@ export async function confirmFactor(
   if (step === null) throw fail('mfa_code_invalid');
 
   const { codes, hashes: codeHashes } = inventRecoveryCodes(keys, userId);
-  const done = await writeConfirmed(tx, { userId, sessionId, sealed: factor.sealed, step, codeHashes });
+  const done = await writeConfirmed(tx, { userId, sessionId, encrypted: factor.encrypted, step, codeHashes });
   if (!done?.isConfirmed) throw factorActive();
   if (!done.isLive) throw fail('session_revoked');
   await endSignInsOf(tx, { userId, exceptSessionId: sessionId, reason: 'factor_added' });

@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { findMailToken, type MailTokenAnswer } from '../../../db/identity/lookup/credential-lookup.ts';
 import { isOpaqueToken, tokenHash } from '../../../db/identity/factors/opaque-tokens.ts';
 import { useMailToken, type MailPurpose, type UsedToken } from '../../../db/identity/factors/mail-tokens.ts';
-import { noteOpened } from '../../../db/mail.ts';
+import { recordOpened } from '../../../db/mail.ts';
 import { tokenState, type TokenState } from '../../../db/identity/factors/token-state.ts';
 import { lockResets, writeReset, type ResetRequest } from '../../../db/identity/factors/reset-request.ts';
 
@@ -48,6 +48,6 @@ function lostToken() {
 export async function openReset(tx: TenantTransaction, { outboxId, userId, organizationId, tokenHash }: ResetRequest): Promise<TokenState> {
   // Serialises concurrent requests, so that the older one sees the newer or is invalidated by it.
   await lockResets(tx, userId);
-  if (await noteOpened(tx, outboxId)) await writeReset(tx, { outboxId, userId, organizationId, tokenHash });
+  if (await recordOpened(tx, outboxId)) await writeReset(tx, { outboxId, userId, organizationId, tokenHash });
   return tokenState(tx, { userId, tokenHash });
 }

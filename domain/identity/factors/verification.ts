@@ -7,7 +7,7 @@ import { stepOfTotp } from '../../../db/identity/factors/totp.ts';
 import { markVerified } from '../../../db/identity/sessions/sessions.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { openFactor, readFactor } from './factors.ts';
+import { decryptFactor, readFactor } from './factors.ts';
 import { notify } from '../people/notices.ts';
 import { useRecoveryCode } from './recovery-codes.ts';
 import { lifetimeOf } from '../sessions/sessions.ts';
@@ -40,10 +40,10 @@ export function countChallengeTry(
 export async function spendCodeOfTry(
   tx: TenantTransaction,
   keys: KeyRing,
-  shown: ShownCode & Pick<CountedTry, 'sealedFactor'>,
+  shown: ShownCode & Pick<CountedTry, 'encryptedFactor'>,
 ): Promise<boolean> {
-  const sealed = shown.method === 'recovery_code' ? null : shown.sealedFactor;
-  const factor = sealed && { sealed, secret: await openFactor(tx, keys, { ...shown.account, sealed }) };
+  const encrypted = shown.method === 'recovery_code' ? null : shown.encryptedFactor;
+  const factor = encrypted && { encrypted, secret: await decryptFactor(tx, keys, { ...shown.account, encrypted }) };
   return spendCode(tx, keys, { ...shown, factor });
 }
 
@@ -90,12 +90,12 @@ export async function freshenSession(
 async function spendCode(
   tx: TenantTransaction,
   keys: KeyRing,
-  { account, method, code, now, factor }: ShownCode & { readonly factor: Pick<StoredFactor, 'secret' | 'sealed'> | null },
+  { account, method, code, now, factor }: ShownCode & { readonly factor: Pick<StoredFactor, 'secret' | 'encrypted'> | null },
 ): Promise<boolean> {
   const { userId } = account;
   if (method !== 'recovery_code') {
     const step = factor && stepOfTotp(factor.secret, code, now);
-    return factor !== null && step !== null && spendStep(tx, { userId, sealed: factor.sealed, step });
+    return factor !== null && step !== null && spendStep(tx, { userId, encrypted: factor.encrypted, step });
   }
   const used = await useRecoveryCode(tx, keys, { userId, code });
   if (used?.left === 0) await notify(tx, keys, { template: 'recovery_codes_used_up', ...account });

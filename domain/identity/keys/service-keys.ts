@@ -37,13 +37,13 @@ export async function createServiceKey(
   const role = asked.role ?? 'member';
 
   if (expiresAt && expiresAt <= now) throw invalid('/expires_at', 'range', 'expires_at must be in the future');
-  const home = await homeOfNewKey(ctx, asked);
-  const createdByUserId = await lockRankedCreator(ctx, { role, workspaceId: home.workspaceId });
+  const rowScope = await rowScopeOfNewKey(ctx, asked);
+  const createdByUserId = await lockRankedCreator(ctx, { role, workspaceId: rowScope.workspaceId });
   const plaintext = newServiceKeyPlaintext();
   const key = ctx.em.create(ServiceKey, {
-    organizationId: home.organizationId,
-    workspaceId: home.workspaceId,
-    scope: home.workspaceId === null ? 'organization' : 'workspace',
+    organizationId: rowScope.organizationId,
+    workspaceId: rowScope.workspaceId,
+    scope: rowScope.workspaceId === null ? 'organization' : 'workspace',
     name: asked.name,
     role,
     scopes: asked.scopes ?? ['*'],
@@ -89,15 +89,15 @@ export async function revokeServiceKey(ctx: Changing, id: string, now: Date): Pr
 }
 
 // A key belongs to one workspace or to the organization, never to the platform.
-async function homeOfNewKey(
+async function rowScopeOfNewKey(
   ctx: Changing,
   { scope: asked, workspace_id }: Pick<AskedKey, 'scope' | 'workspace_id'>,
 ): Promise<{ organizationId: string; workspaceId: string | null }> {
   const scope = asked ?? (workspace_id ? 'workspace' : undefined);
-  const home = await resolveNewRowScope(ctx, { scope, workspace_id }, { openWhenSuspended: true });
+  const rowScope = await resolveNewRowScope(ctx, { scope, workspace_id }, { openWhenSuspended: true });
 
-  if (home.organizationId === null) throw invalid('/scope', 'range', 'a key must belong to a workspace or an organization');
-  return { organizationId: home.organizationId, workspaceId: home.workspaceId };
+  if (rowScope.organizationId === null) throw invalid('/scope', 'range', 'a key must belong to a workspace or an organization');
+  return { organizationId: rowScope.organizationId, workspaceId: rowScope.workspaceId };
 }
 
 /**

@@ -13,13 +13,13 @@ const clockToleranceS = 5;
 const rememberedMax = 5_000;
 
 /** One kind of access token: its `typ`, its audiences, and how its claims are read. */
-export interface TokenForm<Claims> {
+export interface TokenForm<TokenClaims> {
   readonly type: string;
   readonly audiences: readonly string[];
   readonly lengthMax: number;
   readonly requiredClaims: readonly string[];
   /** Returns null for claims that are not of this kind. */
-  readonly claimsOf: (payload: JWTPayload) => Claims | null;
+  readonly tokenClaimsOf: (payload: JWTPayload) => TokenClaims | null;
 }
 
 export interface TokenMaker {
@@ -29,10 +29,10 @@ export interface TokenMaker {
 }
 
 /** Issues and verifies access tokens of one kind: JWT, EdDSA (RFC 8037), issued by this deployment. */
-export interface SignedTokens<Claims> {
+export interface SignedTokens<TokenClaims> {
   issue(claims: JWTPayload & { readonly sub: string; readonly aud: string }): Promise<{ token: string; expiresAt: Date }>;
   /** Throws `token_expired`, or `credential_invalid` for any other fault. Costs no query unless this process does not know the key yet. */
-  verify(token: string): Promise<Claims>;
+  verify(token: string): Promise<TokenClaims>;
 }
 
 /** Claims with an expiry, in Unix seconds. */
@@ -40,9 +40,12 @@ export interface Expiring {
   readonly expiresAt: number;
 }
 
-export function createSignedTokens<Claims extends Expiring>(maker: TokenMaker, form: TokenForm<Claims>): SignedTokens<Claims> {
+export function createSignedTokens<TokenClaims extends Expiring>(
+  maker: TokenMaker,
+  form: TokenForm<TokenClaims>,
+): SignedTokens<TokenClaims> {
   // Claims of tokens with a valid signature, by digest of the token. No decision is cached: the row is read every time.
-  const remembered = new Map<string, Claims>();
+  const remembered = new Map<string, TokenClaims>();
 
   return {
     async issue(claims) {
@@ -71,7 +74,7 @@ export function createSignedTokens<Claims extends Expiring>(maker: TokenMaker, f
   };
 }
 
-async function checkSignature<Claims>(token: string, maker: TokenMaker, form: TokenForm<Claims>): Promise<Claims> {
+async function checkSignature<TokenClaims>(token: string, maker: TokenMaker, form: TokenForm<TokenClaims>): Promise<TokenClaims> {
   const kid = readableKid(token, maker.publicUrl, form);
   const publicKey = kid === null ? null : await maker.signingKeys.publicKey(kid);
 
@@ -86,7 +89,7 @@ async function checkSignature<Claims>(token: string, maker: TokenMaker, form: To
       currentDate: maker.now(),
       requiredClaims: ['sub', 'iat', 'exp', 'jti', ...form.requiredClaims],
     });
-    const claims = form.claimsOf(payload);
+    const claims = form.tokenClaimsOf(payload);
 
     if (!claims) throw fail('credential_invalid');
     return claims;
@@ -110,7 +113,7 @@ function readableKid(token: string, publicUrl: string, form: Pick<TokenForm<unkn
   }
 }
 
-function remember<Claims>(remembered: Map<string, Claims>, digest: string, claims: Claims): void {
+function remember<TokenClaims>(remembered: Map<string, TokenClaims>, digest: string, claims: TokenClaims): void {
   if (remembered.size >= rememberedMax) {
     const oldest = remembered.keys().next();
 

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeAudit } from '../../../db/audit/audit.ts';
 import { newId } from '../../../db/ids.ts';
 import type { Databases } from '../../../db/databases.ts';
-import { seal } from '../../../db/envelope.ts';
+import { encrypt } from '../../../db/envelope.ts';
 import { systemActor, transact } from '../../../db/transaction.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { KeyRing } from '../../../db/key-ring.ts';
@@ -74,9 +74,9 @@ async function replaceCurrent(tx: TenantTransaction, kid: string): Promise<KeyRo
 async function insertKey(tx: TenantTransaction, keys: KeyRing, state: 'current' | 'next'): Promise<string> {
   const kid = newId();
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const sealed = await seal(tx.em, keys, envelopeOf(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
+  const encrypted = await encrypt(tx.em, keys, envelopeOf(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
 
-  await insertSigningKey(tx, { kid, publicJwk: publicKey.export({ format: 'jwk' }), sealed, state });
+  await insertSigningKey(tx, { kid, publicJwk: publicKey.export({ format: 'jwk' }), encrypted, state });
   return kid;
 }
 

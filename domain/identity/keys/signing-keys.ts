@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { Databases } from '../../../db/databases.ts';
-import { open } from '../../../db/envelope.ts';
+import { decrypt } from '../../../db/envelope.ts';
 import type { KeyRing } from '../../../db/key-ring.ts';
 import { asPlatform, makeFirstKey } from './signing-key-rotation.ts';
 import { envelopeOf, listSigningKeys } from '../../../db/identity/keys/signing-key-rows.ts';
@@ -91,7 +91,7 @@ async function readKeys(db: Databases, keys: KeyRing, at: Date): Promise<Loaded>
     const publicKeys = new Map(published.map(({ kid, jwk }) => [kid, createPublicKey({ key: jwk, format: 'jwk' })]));
 
     if (!signing) return { at: at.getTime(), publicKeys, published, current: null };
-    const der = await open(tx.em, keys, envelopeOf(signing.kid), signing.privateEnc);
+    const der = await decrypt(tx.em, keys, envelopeOf(signing.kid), signing.privateEnc);
     const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 
     return { at: at.getTime(), publicKeys, published, current: { kid: signing.kid, privateKey } };

@@ -30,7 +30,7 @@ export class UnknownSecretError extends Error {
 interface WantedUser {
   readonly email: string;
   readonly fullName: string;
-  readonly home: {
+  readonly rowScope: {
     readonly role: 'operator' | 'owner';
     readonly scope: 'platform' | 'organization';
     readonly organizationId: string | null;
@@ -43,7 +43,10 @@ interface WantedUser {
 }
 
 /** Returns the password: the known one, or the given one when the user is new, already has it, or is to be reset. @throws UnknownSecretError */
-export async function ensureUser(tx: TenantTransaction, { email, fullName, home, given, known, resets, at }: WantedUser): Promise<string> {
+export async function ensureUser(
+  tx: TenantTransaction,
+  { email, fullName, rowScope, given, known, resets, at }: WantedUser,
+): Promise<string> {
   const existing = await tx.em.findOne(User, { email, deletedAt: null });
 
   if (existing && known !== null) return known;
@@ -58,7 +61,7 @@ export async function ensureUser(tx: TenantTransaction, { email, fullName, home,
       id: newId(),
       email,
       fullName,
-      ...home,
+      ...rowScope,
       workspaceId: null,
       locale: null,
       lastLoginAt: null,
@@ -69,7 +72,7 @@ export async function ensureUser(tx: TenantTransaction, { email, fullName, home,
     credential.passwordHash = given.hash;
     credential.passwordChangedAt = at;
   } else {
-    const { organizationId } = home;
+    const { organizationId } = rowScope;
 
     tx.em.create(UserCredential, {
       userId: user.id,
@@ -85,8 +88,8 @@ export async function ensureUser(tx: TenantTransaction, { email, fullName, home,
     note: {
       resourceType: 'user',
       resourceId: user.id,
-      organizationId: home.organizationId,
-      changes: existing ? { password: { changed: true } } : { role: { to: home.role } },
+      organizationId: rowScope.organizationId,
+      changes: existing ? { password: { changed: true } } : { role: { to: rowScope.role } },
     },
   });
   return given.password;
@@ -138,9 +141,17 @@ export async function ensureServiceKey(tx: TenantTransaction, wanted: WantedKey)
   return given;
 }
 
-async function newKey(tx: TenantTransaction, ownerEmail: string, home: { organizationId: string; workspaceId: string }) {
+async function newKey(tx: TenantTransaction, ownerEmail: string, rowScope: { organizationId: string; workspaceId: string }) {
   const owner = await tx.em.findOneOrFail(User, { email: ownerEmail, deletedAt: null });
   const never = { expiresAt: null, lastUsedAt: null, rotatedAt: null, revokedAt: null };
 
-  return { id: newId(), ...home, scope: 'workspace' as const, name: keyName, role: 'admin' as const, createdByUserId: owner.id, ...never };
+  return {
+    id: newId(),
+    ...rowScope,
+    scope: 'workspace' as const,
+    name: keyName,
+    role: 'admin' as const,
+    createdByUserId: owner.id,
+    ...never,
+  };
 }

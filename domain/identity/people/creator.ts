@@ -4,14 +4,14 @@ import { findCreator, type Creator } from '../../../db/identity/people/creator.t
 
 /** Locks the person behind the caller. Throws 401 `session_revoked` when person or credential has ended meanwhile. */
 export async function lockCreator(ctx: Scoped): Promise<Creator> {
-  return (await findCreator(ctx)) ?? throwCreatorGone();
+  return (await findCreator(ctx)) ?? throwCreatorLost();
 }
 
-function throwCreatorGone(): never {
-  throw creatorGone();
+function throwCreatorLost(): never {
+  throw creatorLost();
 }
 
 /** 401 for a request whose credential or person has ended while it was running. */
-export function creatorGone() {
+export function creatorLost() {
   return fail('session_revoked');
 }

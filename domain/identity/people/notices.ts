@@ -18,5 +18,5 @@ export async function notify(
   },
 ): Promise<void> {
   const { template, userId, organizationId, workspaceId } = notice;
-  await addMail(tx, keys, { mail: { template, userId }, home: { organizationId, workspaceId } });
+  await addMail(tx, keys, { mail: { template, userId }, rowScope: { organizationId, workspaceId } });
 }

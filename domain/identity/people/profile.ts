@@ -100,12 +100,12 @@ async function requestAddress(
   { profile, sessionId, email }: { readonly profile: Profile; readonly sessionId: string; readonly email: string },
 ): Promise<void> {
   const { userId, organizationId, workspaceId } = profile;
-  const home = { organizationId, workspaceId };
-  const { outboxId, tokenHash } = await addMail(tx, keys, { mail: { template: 'email_confirm', userId, to: email }, home });
+  const rowScope = { organizationId, workspaceId };
+  const { outboxId, tokenHash } = await addMail(tx, keys, { mail: { template: 'email_confirm', userId, to: email }, rowScope });
 
   await openConfirmation(tx, { outboxId, tokenHash, userId, organizationId, sessionId, email });
   if (email !== profile.email) {
-    await addMail(tx, keys, { mail: { template: 'email_change_notice', userId, to: profile.email }, home });
+    await addMail(tx, keys, { mail: { template: 'email_change_notice', userId, to: profile.email }, rowScope });
   }
 }
 

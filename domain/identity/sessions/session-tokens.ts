@@ -27,7 +27,7 @@ export function createSessionTokens(maker: TokenMaker): SessionTokens {
     audiences: [publicUrl],
     lengthMax: 2_048,
     requiredClaims: ['sid'],
-    claimsOf,
+    tokenClaimsOf,
   });
 
   return {
@@ -36,7 +36,7 @@ export function createSessionTokens(maker: TokenMaker): SessionTokens {
   };
 }
 
-function claimsOf({ sub, sid, exp }: JWTPayload): SessionClaims | null {
+function tokenClaimsOf({ sub, sid, exp }: JWTPayload): SessionClaims | null {
   if (typeof sub !== 'string' || typeof sid !== 'string' || typeof exp !== 'number') return null;
   return uuidPattern.test(sub) && uuidPattern.test(sid) ? { userId: sub, sessionId: sid, expiresAt: exp } : null;
 }

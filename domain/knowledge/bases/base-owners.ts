@@ -25,15 +25,19 @@ export function subjectIdOf(kind: KnowledgeSubjectKind, id: string): string {
  * Checks the owners of a new base in its row scope: an agent or persona must lie in the same or a wider scope; a guest subject is always accepted; a user
  * subject must be the caller or, for an admin, a user with access to the scope. Throws 422 `reference` for others, 403 for a user that only an admin may name.
  */
-export async function refuseBaseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerPersonaId, subject }: BaseOwners): Promise<void> {
-  if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))
+export async function refuseBaseOwners(
+  ctx: Scoped,
+  rowScope: RowScope,
+  { ownerAgentId, ownerPersonaId, subject }: BaseOwners,
+): Promise<void> {
+  if (ownerAgentId !== null && !(await hasAgent(ctx, rowScope, ownerAgentId)))
     throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this scope or a wider one.', { kind: 'agent' });
-  if (ownerPersonaId !== null && !(await hasPersona(ctx, home, ownerPersonaId)))
+  if (ownerPersonaId !== null && !(await hasPersona(ctx, rowScope, ownerPersonaId)))
     throw invalid('/owner_persona_id', 'reference', 'The persona does not exist in this scope or a wider one.', { kind: 'persona' });
   if (subject?.kind !== 'user') return;
-  if (!uuid.test(subject.id) || !(await hasUser(ctx, home, subject.id)))
+  if (!uuid.test(subject.id) || !(await hasUser(ctx, rowScope, subject.id)))
     throw invalid('/subject_id', 'reference', 'The user does not exist in this scope.', { kind: 'user' });
-  if (subject.id !== ctx.caller.userId && rankOf(roleAt(ctx.caller, home)) < rankOf('admin'))
+  if (subject.id !== ctx.caller.userId && rankOf(roleAt(ctx.caller, rowScope)) < rankOf('admin'))
     throw fail('role_insufficient', { detail: 'Only an admin can create a base for another user.' });
 }
 

@@ -134,12 +134,12 @@ async function insert(tx: TenantTransaction, base: ItemBase, { call, plan, index
     indexer,
   });
   if (!created.isNew) return { status: 'existing', item_id: created.item.id } as const;
-  await noteWriting(tx, base, toolCallId);
+  await recordWriting(tx, base, toolCallId);
   return { status: 'written', item_id: toolCallId } as const;
 }
 
 /** Records no text, since audit entries outlive a purge and are read by admins who may not read the base. */
-async function noteWriting(tx: TenantTransaction, { organizationId, workspaceId }: ItemBase, itemId: string): Promise<void> {
+async function recordWriting(tx: TenantTransaction, { organizationId, workspaceId }: ItemBase, itemId: string): Promise<void> {
   const note = { resourceType: 'knowledge_item', resourceId: itemId, organizationId, workspaceId };
   await writeAudit(tx, { action: 'create', operationId: null, note, ip: null, userAgent: null });
 }

@@ -29,7 +29,7 @@ import { endRun, lockWorkingRun } from '../runs/run-batches.ts';
 type Transacting = EmbeddingDeps['transact'];
 
 const sampled = 200;
-const leastCosine = 0.999;
+const minCosine = 0.999;
 /** The number of items of an abandoned base that one transaction deletes. */
 const deletedAtOnce = 256;
 
@@ -56,9 +56,7 @@ export async function verifySample(deps: EmbeddingDeps, runId: string, signal: A
     workspaceId: found.workspaceId ?? '',
     signal,
   });
-  const strange = found.chunks.filter(
-    ({ embedding }, at) => cosine(fromHalfvec(embedding), vectors[at] ?? new Float32Array()) < leastCosine,
-  );
+  const strange = found.chunks.filter(({ embedding }, at) => cosine(fromHalfvec(embedding), vectors[at] ?? new Float32Array()) < minCosine);
   if (strange.length > 0)
     throw fail('state_conflict', {
       reason: 'sample_mismatch',

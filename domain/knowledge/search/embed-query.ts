@@ -8,7 +8,7 @@ import { embedTexts, type EmbeddingDeps } from '../items/embed-texts.ts';
 import type { SearchDeps } from './search.ts';
 
 /** The searcher's organization and workspace; null when there is no single workspace, or no organization. */
-export interface SearchHome {
+export interface SearchScope {
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
 }
@@ -17,14 +17,14 @@ export interface SearchHome {
  * Returns the embedding function of one search. A billed model passes the budget check first, and leaves a usage row for the search: in the searcher's
  * workspace, else the base's, else the organization's oldest one. If the model can't make a vector, the function returns the reason instead of throwing.
  */
-export function meteredQueries(deps: EmbeddingDeps, home: SearchHome): SearchDeps['embed'] {
+export function meteredQueries(deps: EmbeddingDeps, searcher: SearchScope): SearchDeps['embed'] {
   const searchId = newId();
   return async (modelId, text, base) => {
     const { embedder } = deps;
     if (embedder.find(modelId)?.inProcess !== false) return embedQuery(embedder, modelId, text);
 
-    const organizationId = home.organizationId ?? base.organizationId;
-    const workspaceId = home.workspaceId ?? (await deps.transact((tx) => payingWorkspace(tx, { ...base, organizationId })));
+    const organizationId = searcher.organizationId ?? base.organizationId;
+    const workspaceId = searcher.workspaceId ?? (await deps.transact((tx) => payingWorkspace(tx, { ...base, organizationId })));
     // No organization pays for a platform-wide search by an operator.
     if (organizationId === null || workspaceId === null) return { reason: 'budget' };
     const source = { kind: 'search', id: searchId } as const;

@@ -230,10 +230,10 @@ export async function relearn(
 
 /** Returns the base that an import writes to, in its current state. Throws 404. */
 export async function readImportBase(tx: TenantTransaction, kbId: string): Promise<ItemBase> {
-  return (await importedBase(tx, kbId, { isLocked: false })) ?? baseGone();
+  return (await importedBase(tx, kbId, { isLocked: false })) ?? refuseLostBase();
 }
 
-function baseGone(): never {
+function refuseLostBase(): never {
   throw fail('not_found', { detail: 'The knowledge base has been deleted.' });
 }
 
@@ -260,7 +260,7 @@ export async function landGroup(
   { work, step }: { readonly work: ImportWork; readonly step: ImportStep },
 ): Promise<void> {
   const { group, line, total } = step;
-  const current = (await importedBase(tx, work.base.id, { isLocked: true })) ?? baseGone();
+  const current = (await importedBase(tx, work.base.id, { isLocked: true })) ?? refuseLostBase();
   refuseFrozenBase(current);
   const { counts, errors } = await writeGroup(tx, { ...work, base: current }, group);
   const all = [...step.errors, ...errors].toSorted((left, right) => (left.ids?.line ?? 0) - (right.ids?.line ?? 0));

@@ -99,7 +99,7 @@ export async function maintainBatch(
     commit: (work) =>
       commit(async (tx, locked) => {
         const progress = await work(tx, locked);
-        noteProgress(locked, cursor, progress);
+        recordProgress(locked, cursor, progress);
       }),
   });
   return true;
@@ -109,7 +109,7 @@ export async function maintainBatch(
 function cursorOf({ cursor, tasks }: Pick<KnowledgeRun, 'cursor' | 'tasks'>): MaintenanceCursor | null {
   const first = tasksInOrder(tasks)[0];
   if (cursor === null) return first === undefined ? null : { task: first, stage: null, after: null };
-  // Only `noteProgress` writes it.
+  // Only `recordProgress` writes it.
   const stored = cursor as unknown as MaintenanceCursor | { readonly task: null };
   return stored.task === null ? null : stored;
 }
@@ -118,7 +118,7 @@ function tasksInOrder(tasks: readonly string[]): MaintenanceTask[] {
   return maintenanceTasks.filter((task) => tasks.includes(task));
 }
 
-function noteProgress(run: KnowledgeRun, cursor: MaintenanceCursor, { next, done, counts = {}, result }: TaskProgress): void {
+function recordProgress(run: KnowledgeRun, cursor: MaintenanceCursor, { next, done, counts = {}, result }: TaskProgress): void {
   const tasks = tasksInOrder(run.tasks);
   const following = tasks[tasks.indexOf(cursor.task) + 1];
   const isSame = run.progress.stage === cursor.task;

@@ -3,7 +3,7 @@ import { payingWorkspace } from '../../../db/knowledge/items/pending-items.ts';
 import { hasPolicyRun } from '../../../db/knowledge/runs/runs.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
-import { checkBudgets } from '../../billing/budget-check.ts';
+import { checkBudgets } from '../../billing/budgets.ts';
 import { requestSync } from '../bases/policies.ts';
 import { startKnowledgeRun } from '../runs/runs.ts';
 

@@ -119,12 +119,12 @@ export async function purgeBase(tx: TenantTransaction, { run, base, target, curs
   if (target.mode === 'all') await forgetReplies(tx, [base.id]);
   const copiesIn = target.mode === 'all' ? await predecessorsWithItems(tx, base.id) : cursor.copiesIn;
   advance(run, { ...cursor, copiesIn });
-  await noteCounts(tx, base, { run, mode: target.mode });
+  await recordCounts(tx, base, { run, mode: target.mode });
   return [];
 }
 
 /** Writes an audit entry of what was removed: numbers alone. */
-async function noteCounts(
+async function recordCounts(
   tx: TenantTransaction,
   base: PurgedBase,
   { run, mode }: { readonly run: KnowledgeRun; readonly mode: PurgeTarget['mode'] },

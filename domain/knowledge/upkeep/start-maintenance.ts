@@ -5,7 +5,7 @@ import type { KnowledgeRun } from '../../../db/knowledge/runs/knowledge-run.enti
 import { payingWorkspace } from '../../../db/knowledge/items/pending-items.ts';
 import { assertActive, type Changing } from '../../../db/scope.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
-import { checkBudgets } from '../../billing/budget-check.ts';
+import { checkBudgets } from '../../billing/budgets.ts';
 import { refuseFrozenBase } from '../bases/frozen-base.ts';
 import { judgedTasks, type MaintenanceTask } from './maintenance.ts';
 import { startKnowledgeRun } from '../runs/runs.ts';

@@ -40,7 +40,7 @@ export async function claimCall(tx: TenantTransaction, call: CallState, span: St
   const deadlineAt = await writeClaim(tx, call.id, attempt);
   await openToolStep(tx, call, attempt, span);
   const deadline = new Date(deadlineAt ?? followedTime(tx.em)).toISOString();
-  await appendFrames(tx, [{ ...scopeOf(call, attempt), batch: 1, frames: [executingFrame(call, deadline)] }]);
+  await appendFrames(tx, [{ ...batchOf(call, attempt), batch: 1, frames: [executingFrame(call, deadline)] }]);
   return attempt;
 }
 
@@ -92,10 +92,10 @@ export async function appendResult(tx: TenantTransaction, call: CallState, attem
 
 /** Returns a call's result as a batch of a larger change. */
 export function resultBatch(call: CallState, attempt: number, frame: FrameDraft): FrameBatch {
-  return { ...scopeOf(call, attempt), batch: 2, frames: [frame] };
+  return { ...batchOf(call, attempt), batch: 2, frames: [frame] };
 }
 
-function scopeOf(call: CallState, attempt: number) {
+function batchOf(call: CallState, attempt: number) {
   return { run: identityOfCall(call), scope: `c:${call.id}`, attempt };
 }
 

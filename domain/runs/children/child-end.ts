@@ -6,7 +6,7 @@ import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { DelegateOutput } from '../../../db/agents/effective/delegate-target.ts';
 import { resultWithoutOutput, type RunOutput } from '../../../db/runs/run-frames.ts';
-import type { StepFault } from '../../../db/runs/run-types.ts';
+import type { StepError } from '../../../db/runs/run-types.ts';
 import { subAgentFrame } from '../../../db/runs/children/sub-agent-frame.ts';
 import type { CallState } from '../../../db/runs/calls/call-state.ts';
 import { endCall } from '../calls/tool-calls.ts';
@@ -14,7 +14,7 @@ import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 import { type ChildRun, writeChildUsage } from '../../../db/runs/children/child-rows.ts';
 
 const maxSummaryChars = 2_000;
-const maxToldChars = 600;
+const maxReportedChars = 600;
 const maxRestBytes = 2 * 1024 * 1024;
 
 /**
@@ -118,10 +118,10 @@ function parsed(text: string | null): unknown {
 }
 
 /** Why the call failed, in the codes of results, with the text that the agent had produced by then. */
-function faultOf(child: ChildRun): StepFault {
+function faultOf(child: ChildRun): StepError {
   const isTimeout = child.finishReason === 'timeout';
   const why = child.error?.message ?? `it ended with ${child.finishReason ?? child.status}`;
-  const said = child.output?.text ? ` What it had said: ${truncateText(child.output.text, maxToldChars)}` : '';
+  const said = child.output?.text ? ` What it had said: ${truncateText(child.output.text, maxReportedChars)}` : '';
   return {
     code: isTimeout ? 'timed_out' : 'tool_unavailable',
     message: truncateText(`The agent ${child.agentSlug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),

@@ -3,7 +3,7 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { CallState } from '../../../db/runs/calls/call-state.ts';
 import { readHistory } from '../../../db/runs/read/history.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';
-import type { StepFault } from '../../../db/runs/run-types.ts';
+import type { StepError } from '../../../db/runs/run-types.ts';
 import type { RunInput } from '../../../db/runs/read/run-view.ts';
 import { shortTurn, turnsOf } from '../../../db/runs/read/short-turns.ts';
 import { prependMessage } from '../../../db/runs/children/child-rows.ts';
@@ -15,7 +15,7 @@ const maxSummaryChars = 8_000;
 export async function inputOfCall(
   tx: TenantTransaction,
   call: CallState,
-): Promise<{ readonly input: RunInput } | { readonly fault: StepFault }> {
+): Promise<{ readonly input: RunInput } | { readonly fault: StepError }> {
   const { task, input, attachments } = call.args;
   const ids = Array.isArray(attachments) ? [...new Set(attachments.map((id) => String(id).toLowerCase()))] : [];
   const files = await filesOfCall(tx, call.runId, ids);

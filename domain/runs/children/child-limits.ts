@@ -1,8 +1,8 @@
 import { Decimal } from 'decimal.js';
 import { money } from '../../../db/money.ts';
-import type { RunLimitsDraft } from '../../../db/runs/start/run-limits.ts';
+import type { RunLimitsDraft } from '../../../db/runs/start/start-run.ts';
 import { remainingMs, type RunState } from '../../../db/runs/run-state.ts';
-import type { RunLimits, StepFault } from '../../../db/runs/run-types.ts';
+import type { RunLimits, StepError } from '../../../db/runs/run-types.ts';
 
 /** The minimum `max_duration_s` of any run; a child ends with its parent anyway. */
 const minDurationS = 10;
@@ -27,7 +27,7 @@ export function limitsForChild(
 }
 
 /** Returns why one of the runs above refuses a further child, worded for the model; null when all allow it. The caller has locked them all. */
-export function refusalOfChild(runs: readonly RunState[], below: ReadonlyMap<string, number>, now: Date): StepFault | null {
+export function refusalOfChild(runs: readonly RunState[], below: ReadonlyMap<string, number>, now: Date): StepError | null {
   const [parent] = runs.toReversed();
   if (!parent) return null;
   if (parent.limits.max_depth < 1) return used('Agents can not be asked any deeper; answer with what you have.', 'max_depth');
@@ -49,6 +49,6 @@ function lowerCost(left: string | null, right: string | null): string | null {
   return new Decimal(right).lessThan(left) ? right : left;
 }
 
-function used(message: string, reason: string): StepFault {
+function used(message: string, reason: string): StepError {
   return { code: 'tool_unavailable', message, retryable: false, reason };
 }

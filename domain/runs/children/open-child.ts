@@ -13,7 +13,7 @@ import type { PinnedDelegate } from '../../../db/agents/effective/delegate-targe
 import { readRestartPoint, type RestartPoint } from '../../../db/runs/start/restart-run.ts';
 import { resultWithoutOutput } from '../../../db/runs/run-frames.ts';
 import { identityOf, lockRunWithAncestors, pathOf, type RunState } from '../../../db/runs/run-state.ts';
-import type { StepFault } from '../../../db/runs/run-types.ts';
+import type { StepError } from '../../../db/runs/run-types.ts';
 import { startRun } from '../start/start-run.ts';
 import { subAgentFrame } from '../../../db/runs/children/sub-agent-frame.ts';
 import { countDescendants, readChild, writeChildClaim, openChildStep, readCause } from '../../../db/runs/children/child-rows.ts';
@@ -27,7 +27,7 @@ export interface OpenChild {
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
   /** Judges the call by the current row of its tool: the fault that refuses it, or the approval that it needs first. */
-  readonly judge: (call: CallState) => { readonly refusal: StepFault | null; readonly gate: CallApproval | null };
+  readonly judge: (call: CallState) => { readonly refusal: StepError | null; readonly gate: CallApproval | null };
 }
 
 /** A child whose workflow is to be started. */
@@ -112,7 +112,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
 export async function refuseChild(
   tx: TenantTransaction,
   { runId, toolCallId }: Pick<OpenChild, 'runId' | 'toolCallId'>,
-  fault: StepFault,
+  fault: StepError,
 ): Promise<void> {
   const locked = await lockRunWithAncestors(tx, runId);
   const call = locked && (await lockCall(tx, runId, toolCallId));
@@ -125,14 +125,14 @@ interface HeldCall {
   readonly call: CallState;
 }
 
-const unavailable: StepFault = {
+const unavailable: StepError = {
   code: 'tool_unavailable',
   message: 'The agent can not be asked any more.',
   retryable: false,
   reason: null,
 };
 
-async function refuse(tx: TenantTransaction, { call, ...runs }: HeldCall, fault: StepFault): Promise<void> {
+async function refuse(tx: TenantTransaction, { call, ...runs }: HeldCall, fault: StepError): Promise<void> {
   const frame = await endCall(tx, call, null, { state: 'failed', result: resultWithoutOutput('failed', fault), rest: null });
   await settleStatus(tx, runs, frame === null ? {} : { lead: [stateBatch(identityOf(runs.run), [frame])] });
 }

@@ -13,7 +13,7 @@ import { readChild, readLiveChild } from '../../../db/runs/children/child-rows.t
 
 /** How long a child that is cancelled with its parent may take to report its cost. */
 const graceMs = 3_000;
-const lookMs = 150;
+const pollMs = 150;
 
 type Transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
 
@@ -44,7 +44,7 @@ export async function leaveChild({ transact }: { readonly transact: Transact }, 
       await cancelLocked(tx, { ...locked, runIds: [childRunId] }, { policy: 'interrupt', reason: 'parent_ended' });
     });
     const end = performance.now() + graceMs;
-    while (performance.now() < end && (await transact((tx) => readLiveChild(tx, toolCallId))) !== null) await delay(lookMs);
+    while (performance.now() < end && (await transact((tx) => readLiveChild(tx, toolCallId))) !== null) await delay(pollMs);
   }
   await transact((tx) => endWithChild(tx, { runId, toolCallId }));
 }

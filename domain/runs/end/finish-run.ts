@@ -15,7 +15,7 @@ import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts'
 import { lockConversationOfRun } from '../../../db/runs/start/conversations.ts';
 import { hasDelegates } from '../../../db/runs/children/delegates.ts';
 import { finishedFrame, type FinishedRun } from '../../../db/runs/run-frames.ts';
-import type { RunFault } from '../../../db/runs/run-types.ts';
+import type { RunError } from '../../../db/runs/run-types.ts';
 import { identityOf, lockLiveDescendants, lockRunWithAncestors, type RunState } from '../../../db/runs/run-state.ts';
 import { statusFrame } from '../../../db/runs/status-frame.ts';
 import { lockOpenCalls, type CallState } from '../../../db/runs/calls/call-state.ts';
@@ -88,18 +88,18 @@ interface Closing {
 async function close(
   tx: TenantTransaction,
   { run, answers, calls, heads }: Closing,
-  ending: RunOutcome,
+  outcome: RunOutcome,
 ): Promise<{ batch: FrameBatch; end: FinishedRun }> {
   const results = await closeCalls(
     tx,
     calls.filter((call) => call.runId === run.id),
   );
-  const [open, output] = await Promise.all([openMessages(tx.em, run.id), readOutput(tx, run, ending)]);
-  const messages = await closeMessages(tx, run, open, ending.status === 'cancelled' ? 'cancelled' : 'error');
-  const frames: FrameDraft[] = [...(answers.get(run.id) ?? []), ...messages, ...results, ...announcedCancel(run, ending)];
+  const [open, output] = await Promise.all([openMessages(tx.em, run.id), readOutput(tx, run, outcome)]);
+  const messages = await closeMessages(tx, run, open, outcome.status === 'cancelled' ? 'cancelled' : 'error');
+  const frames: FrameDraft[] = [...(answers.get(run.id) ?? []), ...messages, ...results, ...announcedCancel(run, outcome)];
   const end: FinishedRun = {
-    ...ending,
-    output: open.length > 0 ? await readOutput(tx, run, ending) : output,
+    ...outcome,
+    output: open.length > 0 ? await readOutput(tx, run, outcome) : output,
     finishedAt: followedTime(tx.em),
     lastSeq: (heads.get(run.id) ?? 0) + frames.length + 1,
     usage: { own: run.usage_own, subtree: run.usage_subtree },
@@ -109,8 +109,8 @@ async function close(
 }
 
 /** Only a run in `cancelling` ends as cancelled, so a run that ends with its parent first announces that state. */
-function announcedCancel({ status }: RunState, ending: RunOutcome): FrameDraft[] {
-  if (ending.status !== 'cancelled' || (status !== 'running' && status !== 'waiting')) return [];
+function announcedCancel({ status }: RunState, outcome: RunOutcome): FrameDraft[] {
+  if (outcome.status !== 'cancelled' || (status !== 'running' && status !== 'waiting')) return [];
   return [statusFrame({ status: 'cancelling', previous: status })];
 }
 
@@ -136,17 +136,17 @@ function outcomeOf(run: RunState, input: FinishRunInput): RunOutcome {
   return {
     status: 'failed',
     finishReason: input.reason,
-    error: hasError ? errorOf(input.error ?? untold(input.reason)) : null,
+    error: hasError ? errorOf(input.error ?? defaultError(input.reason)) : null,
   };
 }
 
 /** The error of an end for which the workflow knows only the reason. */
-function untold(reason: FinishRunInput['reason']): NonNullable<FinishRunInput['error']> {
+function defaultError(reason: FinishRunInput['reason']): NonNullable<FinishRunInput['error']> {
   const code = reason === 'budget_exceeded' ? 'budget_exceeded' : 'internal_error';
   return { code, message: errorCodes[code].title };
 }
 
-function errorOf(error: NonNullable<FinishRunInput['error']>): RunFault {
+function errorOf(error: NonNullable<FinishRunInput['error']>): RunError {
   return {
     code: error.code,
     message: error.message.slice(0, 1_000).toWellFormed(),

@@ -4,12 +4,12 @@ import { appendFrames, lockStreams, stateBatch } from '../../../db/streams/appen
 import { followRunEnd } from '../../run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { cancelAndClose } from '../end/cancel-run.ts';
-import { limitQueue, lockConversationOfRun, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';
+import { maxQueued, lockConversationOfRun, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';
 import { answerBusy, conversationBusy, policyOf } from './on-busy.ts';
 import { measureEnd } from '../end/measure-run.ts';
 import { finishedFrame } from '../../../db/runs/run-frames.ts';
 import { identityOf, lockRun, type RunState } from '../../../db/runs/run-state.ts';
-import type { RunFault } from '../../../db/runs/run-types.ts';
+import type { RunError } from '../../../db/runs/run-types.ts';
 import { statusFrame } from '../../../db/runs/status-frame.ts';
 import { readDelayed, enqueueRun, failQueued } from '../../../db/runs/start/queue-rows.ts';
 import { activateNext } from './conversations.ts';
@@ -17,14 +17,14 @@ import { activateNext } from './conversations.ts';
 /** How long a due run waits before it tries a full queue again. */
 const fullLineMs = 30_000;
 
-/** The outcome of admitting a delayed run. */
+/** The outcome of starting a delayed run. */
 export type Admission = { readonly isDone: true } | { readonly isDone: false; readonly dueInMs: number };
 
 /**
- * Admits a delayed run once it is due: it becomes active, or is queued as its `on_busy` says; with `reject` it ends when the conversation is busy. A run that
+ * Starts a delayed run once it is due: it becomes active, or is queued as its `on_busy` says; with `reject` it ends when the conversation is busy. A run that
  * is no longer delayed is left as it is. While the queue is full the run stays delayed.
  */
-export async function admitRun(tx: TenantTransaction, runId: string): Promise<Admission> {
+export async function startDelayed(tx: TenantTransaction, runId: string): Promise<Admission> {
   const conversation = await lockConversationOfRun(tx, runId);
   const run = conversation && (await lockRun(tx, runId));
   const delayed = run && (await readDelayed(tx, runId));
@@ -41,7 +41,7 @@ export async function admitRun(tx: TenantTransaction, runId: string): Promise<Ad
     await endBusy(tx, run, activeRunId);
     return { isDone: true };
   }
-  if (conversation.queueLength >= limitQueue) return { isDone: false, dueInMs: fullLineMs };
+  if (conversation.queueLength >= maxQueued) return { isDone: false, dueInMs: fullLineMs };
 
   // It is a run already, so its input can't join another run.
   const answer = await answerBusy(tx, conversation, delayed.onBusy === 'steer' ? 'enqueue' : delayed.onBusy);
@@ -63,7 +63,7 @@ function lastPlace(conversation: ConversationRow): WaitingPosition {
 /** Ends a run that must not wait, at the point where it would have begun; its question is discarded. */
 async function endBusy(tx: TenantTransaction, run: RunState, activeRunId: string): Promise<void> {
   const { code, detail, retryable } = conversationBusy(activeRunId);
-  const error: RunFault = { code, message: detail, retryable, reason: 'conversation_busy' };
+  const error: RunError = { code, message: detail, retryable, reason: 'conversation_busy' };
   const finishedAt = followedTime(tx.em);
   await failQueued(tx, run.id, { error, finishedAt });
   await closeRunCaps(tx, [run]);

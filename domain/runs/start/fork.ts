@@ -2,7 +2,7 @@ import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 import { newId } from '../../../db/ids.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { RunInput } from '../../../db/runs/read/run-view.ts';
-import { limitCopied, type ForkPoint, type ForkedRun, readMessage, readBefore, insertForked } from '../../../db/runs/start/fork-rows.ts';
+import { maxCopied, type ForkPoint, type ForkedRun, readMessage, readBefore, insertForked } from '../../../db/runs/start/fork-rows.ts';
 
 /** Throws 422 unless the message was committed in the run's conversation, at the latest in the run's turn. */
 export async function readFork(tx: TenantTransaction, run: ForkedRun, messageId: string): Promise<ForkPoint> {
@@ -17,10 +17,10 @@ export async function readFork(tx: TenantTransaction, run: ForkedRun, messageId:
 
 /** Newest first, without the turn that the limit would split, unless it is the only one. */
 function wholeTurns<M extends { readonly turn: number }>(newestFirst: readonly M[]): M[] {
-  if (newestFirst.length <= limitCopied) return [...newestFirst];
+  if (newestFirst.length <= maxCopied) return [...newestFirst];
   const cutTurn = newestFirst.at(-1)?.turn;
   const whole = newestFirst.filter((message) => message.turn !== cutTurn);
-  return whole.length > 0 ? whole : newestFirst.slice(0, limitCopied);
+  return whole.length > 0 ? whole : newestFirst.slice(0, maxCopied);
 }
 
 function renumbered(oldestFirst: readonly { readonly id: string; readonly turn: number }[]): Pick<ForkPoint, 'copied' | 'turns'> {

@@ -2,7 +2,7 @@ import { fail, type Failure } from '../../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { LockedForCancel } from '../end/cancel-locked.ts';
-import { firstQueueNo, limitQueue, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';
+import { firstQueueNo, maxQueued, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';
 import { lockRun, lockRunsWithTrees, type RunState } from '../../../db/runs/run-state.ts';
 import type { CancelPolicy, OnBusy } from '../../../db/runs/read/run-view.ts';
 
@@ -68,7 +68,7 @@ async function firstInLine(tx: TenantTransaction, conversation: ConversationRow,
 }
 
 function refuseFull({ queueLength: length }: ConversationRow, activeRunId: string): void {
-  if (length < limitQueue) return;
+  if (length < maxQueued) return;
   throw fail('state_conflict', {
     reason: 'conversation_queue_full',
     detail: 'The queue of the conversation is full.',

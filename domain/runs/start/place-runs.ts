@@ -20,7 +20,7 @@ import {
 } from '../../../db/runs/start/conversations.ts';
 import { conversationPersonaOf, identityOfNew, insertRun, type InitialWrites, type NewRun } from '../../../db/runs/start/insert-run.ts';
 import { answerBusy, policyOf } from './on-busy.ts';
-import { limitsOfRun } from '../../../db/runs/start/run-limits.ts';
+import { limitsOfRun, type StartRun } from '../../../db/runs/start/start-run.ts';
 import { readRunRow } from '../../../db/runs/read/run-queries.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';
 import type { RunRow } from '../../../db/runs/read/run-view.ts';
@@ -32,7 +32,6 @@ import { resolveStarts } from './start-target.ts';
 import { rowOfNew } from '../../../db/runs/start/started-row.ts';
 import { statusFrame } from '../../../db/runs/status-frame.ts';
 import { noUsage } from '../../../db/runs/steps/usage-totals.ts';
-import type { StartRun } from '../../../db/runs/start/start-run.ts';
 import type { StartTarget } from '../../../db/runs/start/start-target.ts';
 
 /** Outcomes of starts, and the runs that they ended, as they were before: the caller still has to close the occurrences of these. */
@@ -145,10 +144,10 @@ function draftOf(start: StartRun, target: StartTarget, { conversation, session, 
 
 async function write({ tx, conversations, made }: Batch, run: Draft): Promise<StartedRun> {
   const { target, conversation, line, session, start } = run;
-  const home = { organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
+  const rowScope = { organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
   await linkToRun(
     tx,
-    { id: run.id, ...home },
+    { id: run.id, ...rowScope },
     target.attachments.map((ref) => ref.attachment_id),
   );
   await insertRun(tx, run, start.parent ? null : beginningsOf(tx, run));

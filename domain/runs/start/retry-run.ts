@@ -4,13 +4,12 @@ import { newId } from '../../../db/ids.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { lockConversationOfRun } from '../../../db/runs/start/conversations.ts';
 import { forkedConversation, inputOfMessage, readFork } from './fork.ts';
-import { limitsOfRun, type RunLimitsDraft } from '../../../db/runs/start/run-limits.ts';
+import { limitsOfRun, type RunLimitsDraft, type StartRun } from '../../../db/runs/start/start-run.ts';
 import type { OnBusy } from '../../../db/runs/read/run-view.ts';
 import { agentInactive } from './start-target.ts';
 import { startRun, type StartedRun } from './start-run.ts';
 import { copyMessages, type ForkPoint } from '../../../db/runs/start/fork-rows.ts';
 import { type EndedRun, readEnded, hasMovedOn, usableFiles, discardTurn } from '../../../db/runs/start/retry-rows.ts';
-import type { StartRun } from '../../../db/runs/start/start-run.ts';
 
 /** How a run is retried. */
 export interface RetryAsk {

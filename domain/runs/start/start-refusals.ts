@@ -1,5 +1,5 @@
 import { Failure, fail, invalid } from '../../../workflows/contracts/failure.ts';
-import { spendingRefusal } from '../../billing/budget-check.ts';
+import { spendingRefusal } from '../../billing/budgets.ts';
 import { maxLiveRuns } from '../../../db/runs/start/live-runs.ts';
 import { agentInactive } from './start-target.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';

@@ -18,7 +18,7 @@ export async function resolveStart(tx: TenantTransaction, start: StartRun): Prom
  */
 export async function resolveStarts(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartTarget | Failure)[]> {
   const found = await readTargets(tx, starts);
-  const named = await readNamed(starts.map((start, n) => ({ start, place: placeOf(found.get(n)) })));
+  const named = await readNamed(starts.map((start, n) => ({ start, place: startScopeOf(found.get(n)) })));
   return starts.map((start, n) => {
     try {
       return targetOf(start, found.get(n), named(n));
@@ -29,7 +29,7 @@ export async function resolveStarts(tx: TenantTransaction, starts: readonly Star
   });
 }
 
-function placeOf(found: TargetRow | undefined): StartScope | null {
+function startScopeOf(found: TargetRow | undefined): StartScope | null {
   const { organizationId = null, workspaceId = null } = found ?? {};
   return organizationId === null || workspaceId === null ? null : { organizationId, workspaceId };
 }
@@ -37,7 +37,7 @@ function placeOf(found: TargetRow | undefined): StartScope | null {
 /** Returns what a start resolved to; throws for the first reference that did not resolve. */
 function targetOf(start: StartRun, found: FoundTarget | undefined, named: NamedThings): StartTarget {
   if (!found || found.chosenId === null) throw workspaceRequired();
-  const place = placeOf(found);
+  const place = startScopeOf(found);
   if (place === null) throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
   named.refusePlace();
 

@@ -1,7 +1,7 @@
 import { invalid } from '../../../workflows/contracts/failure.ts';
 import { attachmentsForRuns } from '../../attachments/run-attachments.ts';
 import type { AttachmentRef } from '../../../db/attachments/run-attachments.ts';
-import { refuseRank } from '../../../db/reach.ts';
+import { refuseRank } from '../../../db/caller-scope.ts';
 import type { Scoped } from '../../../db/scope.ts';
 import { usersSeen } from '../../../db/identity/people/users.ts';
 import type { RunInitiator, StartRun } from '../../../db/runs/start/start-run.ts';

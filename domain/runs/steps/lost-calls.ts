@@ -1,7 +1,6 @@
 import { releaseHolds } from '../../../db/billing/budgets/holds.ts';
 import { lockLedger } from '../../../db/billing/ledger/ledger-lock.ts';
-import { tokensOfBytes } from '../../../db/billing/ledger/tokens.ts';
-import { callKey } from '../../../db/billing/ledger/call-key.ts';
+import { tokensOfBytes, callKey } from '../../../db/billing/ledger/call-key.ts';
 import type { ModelUsage } from '../../../db/billing/ledger/usage.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { endFlight, readInFlight, streamedBytes, type CallInFlight } from '../../../db/runs/calls/call-in-flight.ts';

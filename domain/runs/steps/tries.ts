@@ -3,7 +3,7 @@ import { followedTime } from '../../../db/database-clock.ts';
 import { endFlight, writeInFlight, type CallInFlight, type StepOfCall } from '../../../db/runs/calls/call-in-flight.ts';
 import { lockRunWithAncestors, type RunState } from '../../../db/runs/run-state.ts';
 import type { StepRetry } from '../../../db/runs/run-types.ts';
-import { stoodStill } from '../../../db/runs/steps/retries.ts';
+import { workerFrozen } from '../../../db/runs/steps/retries.ts';
 import { correctRetry, takeBackClaim, writeFailedTry, type FailedTry, type LostRetry } from '../../../db/runs/steps/step-tries.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { releaseHold } from '../../billing/holds.ts';
@@ -41,7 +41,7 @@ export interface EndedTry {
 export async function endFailedTry(
   tx: TenantTransaction,
   tried: EndedTry,
-  why: Pick<FailedTry, 'cause' | 'fault' | 'delayMs'>,
+  why: Pick<FailedTry, 'cause' | 'error' | 'delayMs'>,
 ): Promise<void> {
   const runs = await lockTried(tx, tried);
   await recordFailedTry(tx, { runId: runs.run.id, step: tried.step, attempt: tried.attempt, ...why });
@@ -56,7 +56,7 @@ export async function settleTry(tx: TenantTransaction, tried: EndedTry): Promise
 /** Settles a try whose step another try has taken, and records that it was not lost: its worker lives. */
 export async function yieldTry(tx: TenantTransaction, tried: EndedTry): Promise<void> {
   const runs = await lockTried(tx, tried);
-  await sayAlive(tx, { runId: runs.run.id, step: tried.step, toolCallId: null, attempt: tried.attempt });
+  await recordAlive(tx, { runId: runs.run.id, step: tried.step, toolCallId: null, attempt: tried.attempt });
   await account(tx, runs, tried);
 }
 
@@ -82,8 +82,8 @@ export interface TakenTry {
 }
 
 /** Records that the worker of a try considered lost is alive, so that the try no longer counts as lost. Changes nothing when it did not count as lost. */
-export async function sayAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
-  await correctRetry(tx, { runId, step, toolCallId }, { from: lost(attempt), to: { error_code: stoodStill } });
+export async function recordAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
+  await correctRetry(tx, { runId, step, toolCallId }, { from: lost(attempt), to: { error_code: workerFrozen } });
 }
 
 function lost(attempt: number): LostRetry {
@@ -95,7 +95,7 @@ async function recordFailedTry(tx: TenantTransaction, failed: FailedTry): Promis
   const retry: StepRetry = {
     attempt: failed.attempt,
     cause: failed.cause,
-    error_code: failed.fault.code,
+    error_code: failed.error.code,
     at: followedTime(tx.em).toISOString(),
     delay_ms: failed.delayMs,
   };

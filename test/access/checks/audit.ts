@@ -74,7 +74,7 @@ export async function rollbackFaults(stage: Stage, operations = stage.operations
 }
 
 async function operationRollbackFaults(stage: Stage, operation: RegisteredOperation): Promise<Fault[]> {
-  const spec = admitted(operation);
+  const spec = authorizedActor(operation);
   const ground = await groundFor(stage, operation);
   const actor = await stage.world.enter(spec, ground);
   const ask = await aim(stage, operation, { actor, ground, isFresh: true });
@@ -88,11 +88,11 @@ async function operationRollbackFaults(stage: Stage, operation: RegisteredOperat
 }
 
 /** Somebody for whom the operation succeeds, of the whole organization if possible. */
-export function admitted(operation: RegisteredOperation): ActorSpec {
+export function authorizedActor(operation: RegisteredOperation): ActorSpec {
   const preferred = ['owner A', 'operator in A', 'operator', 'nobody'];
   const fitting = preferred
     .flatMap((name) => actorSpecs.filter((spec) => spec.name === name))
     .find((spec) => expectedOf(operation, spec).status < 300);
-  if (!fitting) throw new Error(`nobody is admitted to ${operation.operationId}`);
+  if (!fitting) throw new Error(`nobody is authorized for ${operation.operationId}`);
   return fitting;
 }

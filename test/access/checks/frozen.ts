@@ -4,7 +4,7 @@ import { checksums, differing } from '../checksums.ts';
 import { expectedOf } from '../expected.ts';
 import { told, type Fault, type Stage } from '../stage.ts';
 import { actorSpecs, type ActorSpec, type Ground } from '../world/actors.ts';
-import { admitted } from './audit.ts';
+import { authorizedActor } from './audit.ts';
 
 /** One way in which a place takes no more writes. */
 export interface Freeze {
@@ -57,7 +57,7 @@ export async function frozenFaults(stage: Stage, freeze: Freeze): Promise<Fault[
 }
 
 function whoTries(operation: RegisteredOperation, { by }: Freeze): ActorSpec | null {
-  if (by === undefined) return admitted(operation);
+  if (by === undefined) return authorizedActor(operation);
   return actorSpecs.find((spec) => spec.name === by && expectedOf(operation, spec).status < 300) ?? null;
 }
 

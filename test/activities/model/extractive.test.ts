@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ModelAborted } from '../../../activities/model/faults/errors.ts';
+import { ModelAborted } from '../../../activities/model/errors/model-error.ts';
 import type { PromptMessage, PromptTool } from '../../../activities/model/prompt/prompt.ts';
 import { eventsOf, failureOf, finishOf, requestOf, startStepBench, textOf, type StepBench } from './model-step.ts';
 import { cpuMs } from '../../support/cpu.ts';

@@ -1,7 +1,7 @@
 import { createProviders, type Providers } from '../../../activities/model/wire/providers.ts';
 import { defaultModelSettings } from '../../../activities/model/prompt/prompt.ts';
 import { streamModelStep, type ModelEvent, type ModelFinish, type ModelStepRequest } from '../../../activities/model/step.ts';
-import { ModelAborted, ModelError } from '../../../activities/model/faults/errors.ts';
+import { ModelAborted, ModelError } from '../../../activities/model/errors/model-error.ts';
 import { loadModelRegistry, type ModelAdapter, type ResolvedModel } from '../../../ports/models/models.ts';
 import { startModelServer, type ModelServer, type Script, type ScriptStep } from '../../fakes/model-server.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ModelAborted, ModelError } from '../../../activities/model/faults/errors.ts';
+import { ModelAborted, ModelError } from '../../../activities/model/errors/model-error.ts';
 import { callWithPermit, permitDelayMs, takePermit } from '../../../activities/model/usage/permits.ts';
 import { holdCost } from '../../../activities/model/usage/spend.ts';
 import { measureCall } from '../../../activities/model/usage/measure-call.ts';

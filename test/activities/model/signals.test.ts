@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import type { Fault } from '../../fakes/model-server.ts';
-import { ModelAborted, type ModelError } from '../../../activities/model/faults/errors.ts';
+import { ModelAborted, type ModelError } from '../../../activities/model/errors/model-error.ts';
 import { streamModelStep } from '../../../activities/model/step.ts';
 import { failureOf, requestOf, scripted, startStepBench, type StepBench } from './model-step.ts';
 

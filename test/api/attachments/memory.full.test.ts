@@ -113,13 +113,13 @@ async function settled(probe: string): Promise<number> {
   }
 }
 
-/** How much each of some transfers holds while all of them stand still in the middle. */
+/** How much each of some transfers holds while all of them stall in the middle. */
 async function heldEach(probe: string, before: number): Promise<number> {
   await delay(500); // what the kernel's buffers took is read
   return ((await held(probe)) - before) / atOnce;
 }
 
-/** What each of some uploads holds that stand still in the middle and are broken off then. */
+/** What each of some uploads holds that stall in the middle and are broken off then. */
 async function uploading(at: Measured, count = atOnce): Promise<number> {
   const idle = await settled(at.probe);
   const uploads = Array.from({ length: count }, () => startUpload(at).on('error', () => undefined));

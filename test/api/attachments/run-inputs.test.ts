@@ -4,7 +4,7 @@ import { keysWithoutRow } from '../../../db/attachments/storage-keys.ts';
 import { newStorageKey } from '../../../ports/storage/key.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { change, row } from '../../../db/sql.ts';
-import { runsInPlace } from '../../support/run-in-place.ts';
+import { runsAsActivities } from '../../support/runs-as-activities.ts';
 import { withAdmin } from '../../support/template.ts';
 import { until } from '../../support/temporal.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
@@ -119,7 +119,7 @@ test('a run holds its files past their day; when it goes they are given a day, t
 
 test('a message may name a file that its run holds already, before the run has begun and after', async () => {
   const tenant = await world.tenant();
-  const place = runsInPlace(world);
+  const place = runsAsActivities(world);
   const agent = await makeAgent(world, tenant.tokens.admin);
   const [{ body: held }, { body: more }] = await Promise.all([
     upload(world, tenant.tokens.member, 'held'),

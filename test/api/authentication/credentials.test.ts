@@ -193,11 +193,11 @@ test('last use is noted outside the request, once a minute', async () => {
   const own = await client.tenant();
 
   await me(own.serviceKey.plaintext);
-  await client.api.deps.identity.marks.flush();
+  await client.api.deps.identity.uses.flush();
   const [first] = await client.rows<{ last_used_at: string }>('select last_used_at from service_keys where id = ?', [own.serviceKey.id]);
   const again = await client.statementsOf(async () => {
     await me(own.serviceKey.plaintext);
-    await client.api.deps.identity.marks.flush();
+    await client.api.deps.identity.uses.flush();
   });
   const [second] = await client.rows<{ last_used_at: string }>('select last_used_at from service_keys where id = ?', [own.serviceKey.id]);
 

@@ -202,7 +202,7 @@ test('what is no range or format is 422; HEAD gives the head and reads nothing; 
   expect([empty.isWhole, empty.text.split('\r\n').length, empty.text.startsWith('id,occurred_at,')]).toEqual([true, 2, true]);
 });
 
-test('an organization has four exports at once, and a reader that stands still is cut off', async () => {
+test('an organization has four exports at once, and a reader that stalls is cut off', async () => {
   const tenant = await world.tenant();
   // More than the buffers of a connection take (tcp_rmem, tcp_wmem).
   const long = {

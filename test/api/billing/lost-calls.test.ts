@@ -2,18 +2,18 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { tendBudgets } from '../../../activities/maintenance/budget-activities.ts';
 import { newId } from '../../../db/ids.ts';
-import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
+import { runsAsActivities, type RunsAsActivities } from '../../support/runs-as-activities.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
 let world: World;
-let place: RunsInPlace;
+let place: RunsAsActivities;
 let tenant: TestTenant;
 let agentId: string;
 
 beforeAll(async () => {
   world = await openWorld();
-  place = runsInPlace(world);
+  place = runsAsActivities(world);
   tenant = await world.tenant();
   agentId = (await makeAgent(world, tenant.tokens.admin)).id;
 });

@@ -1,23 +1,23 @@
 /** What becomes of what a store holds: `at once`, `within …`, `kept: …`; `-`: it holds nothing of it. */
-export type Fate = 'at once' | '-' | `within ${string}` | `kept: ${string}`;
+export type ErasureOutcome = 'at once' | '-' | `within ${string}` | `kept: ${string}`;
 
 /** A person is deleted (`DELETE /users/{id}`, or homeless after the purge of a workspace); a run is deleted (`DELETE /runs/{id}`). */
-export interface Fates {
-  readonly person: Fate;
-  readonly run: Fate;
+export interface ErasureOutcomes {
+  readonly person: ErasureOutcome;
+  readonly run: ErasureOutcome;
   /** When rows go by themselves. */
   readonly age: string;
 }
 
-export interface OtherFates extends Fates {
-  readonly workspace: Fate;
-  readonly organization: Fate;
+export interface OtherErasureOutcomes extends ErasureOutcomes {
+  readonly workspace: ErasureOutcome;
+  readonly organization: ErasureOutcome;
 }
 
 const byOperator = 'kept: the operator’s, by their own rules';
 
 /** What holds something outside the tables. */
-export const others: Readonly<Record<string, OtherFates>> = {
+export const others: Readonly<Record<string, OtherErasureOutcomes>> = {
   'Redis: streams of runs': {
     person: '-',
     run: 'at once',

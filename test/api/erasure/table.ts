@@ -2,9 +2,9 @@ import type { EntityClass } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { entities } from '../../../db/entities.ts';
 import { tablesOfOrganization, tablesOfWorkspace } from '../../../db/operator/purge-tables.ts';
-import { others, type Fate, type Fates, type OtherFates } from './stores.ts';
+import { others, type ErasureOutcome, type ErasureOutcomes, type OtherErasureOutcomes } from './stores.ts';
 
-const outlives: Readonly<Record<string, Fate>> = {
+const outlives: Readonly<Record<string, ErasureOutcome>> = {
   organizations: 'kept: a tombstone without a name',
   purges: 'kept: the record of the purge itself',
   usage_entries: 'kept: the ledger',
@@ -18,12 +18,12 @@ export const mark = '<!-- stores × erasures -->\n';
  * What the document claims of each table: its line is written by hand, and what a purge of a workspace or an organization empties follows from the
  * table's columns.
  */
-export function claimedFates(document: string): ReadonlyMap<string, Fates> {
+export function claimedFates(document: string): ReadonlyMap<string, ErasureOutcomes> {
   const lines = [...document.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \|[^|]*\|[^|]*\| (.+?) \|$/gm)];
   return new Map(lines.map(([, name = '', person = '', run = '', age = '']) => [name, { person: asFate(person), run: asFate(run), age }]));
 }
 
-function asFate(text: string): Fate {
+function asFate(text: string): ErasureOutcome {
   if (text === 'at once' || text === '-') return text;
   const [, word, rest] = /^(within |kept: )(.+)$/.exec(text) ?? [];
   if (word === 'within ') return `within ${rest}`;
@@ -38,10 +38,10 @@ export function columnsOf(em: SqlEntityManager): Map<string, string[]> {
 }
 
 /** Stores × erasures, as `docs/security/erasure.md` shows them. */
-export function erasureTable(em: SqlEntityManager, claimed: ReadonlyMap<string, Fates>): string {
+export function erasureTable(em: SqlEntityManager, claimed: ReadonlyMap<string, ErasureOutcomes>): string {
   const inOrganization = new Set([...tablesOfOrganization(em), 'data_keys']);
   const inWorkspace = new Set([...tablesOfWorkspace(em), 'workspaces', 'users']);
-  const byTable = [...columnsOf(em)].map(([name, columns]): [string, OtherFates] => {
+  const byTable = [...columnsOf(em)].map(([name, columns]): [string, OtherErasureOutcomes] => {
     const fates = claimed.get(name);
     if (!fates) throw new Error(`${name} stands in no table of erasures`);
     const workspace = inWorkspace.has(name) ? 'at once' : columns.includes('workspaceId') ? 'kept: it is the organization’s' : '-';

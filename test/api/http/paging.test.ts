@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { openCursor, signCursor } from '../../../api/http/reply/page.ts';
+import { verifyCursor, signCursor } from '../../../api/http/reply/page.ts';
 import { randomKeyRing } from '../../../db/key-ring.ts';
 import { change } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
@@ -110,7 +110,7 @@ test('a position survives sealing and opening exactly, whatever it holds', () =>
 
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 60 }), { minLength: 1, maxLength: 4 }), (position) => {
-      expect(openCursor(signCursor(position, cursorKeys, binding), cursorKeys, binding)).toEqual(position);
+      expect(verifyCursor(signCursor(position, cursorKeys, binding), cursorKeys, binding)).toEqual(position);
     }),
   );
 });
@@ -122,12 +122,12 @@ test('a cursor outlives one change of the key, not two, and no change of a bit',
   const cursor = signCursor(['a'], [old], binding);
   const bytes = Buffer.from(cursor, 'base64url');
 
-  expect(openCursor(cursor, [current, old], binding)).toEqual(['a']);
-  expect(() => openCursor(cursor, [next, current], binding)).toThrow();
+  expect(verifyCursor(cursor, [current, old], binding)).toEqual(['a']);
+  expect(() => verifyCursor(cursor, [next, current], binding)).toThrow();
   for (let at = 0; at < bytes.length; at += 1) {
     const changed = Buffer.from(bytes);
     changed[at] = (changed[at] ?? 0) ^ 1;
-    expect(() => openCursor(changed.toString('base64url'), [old], binding)).toThrow();
+    expect(() => verifyCursor(changed.toString('base64url'), [old], binding)).toThrow();
   }
 });
 

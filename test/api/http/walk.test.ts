@@ -5,7 +5,7 @@ import { takesAnyQuery } from '../../../api/http/reply/page.ts';
 import { liveOperations, specifiedOperations } from '../../../api/http/operation/registry.ts';
 import { areas } from '../../../api/operations.ts';
 import { aim, groundFor } from '../../access/aim.ts';
-import { admitted } from '../../access/checks/audit.ts';
+import { authorizedActor } from '../../access/checks/audit.ts';
 import { checksums } from '../../access/checksums.ts';
 import { nullsOf, pathParametersOf, pathWith, queryNamesOf, withValue } from '../../access/requests.ts';
 import { openStage, type Ask, type Sent, type Stage } from '../../access/stage.ts';
@@ -31,7 +31,7 @@ afterAll(() => stage?.close());
 /** Somebody who is admitted, with a valid request that may be used up. */
 async function ready(operation: RegisteredOperation): Promise<{ actor: Actor; ask: Ask }> {
   const ground = await groundFor(stage, operation);
-  const actor = await stage.world.enter(admitted(operation), ground);
+  const actor = await stage.world.enter(authorizedActor(operation), ground);
   return { actor, ask: await aim(stage, operation, { actor, ground, isFresh: operation.method !== 'GET' }) };
 }
 

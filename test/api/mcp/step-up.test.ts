@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { missingScope } from '../../../api/http/credentials/role-floor.ts';
-import { scopeOf } from '../../../api/http/credentials/scopes.ts';
+import { oauthScopeOf } from '../../../api/http/credentials/scopes.ts';
 import { areas } from '../../../api/operations.ts';
 import { bearer, type TestTenant } from '../../support/tenant.ts';
 import { grantTo, issuer, openOauth, type OauthWorld, type TestClient } from '../oauth/client.ts';
@@ -25,7 +25,7 @@ const callTool = (token: string, name: string) => askMcp(world.api, token, 'tool
 
 test('challenge and metadata name the scopes of all tools, and each of those is good for one', async () => {
   const tools = areas.flatMap(({ operations }) => operations).filter(({ mcp }) => mcp === true);
-  const needed = new Set(['mcp:read', ...tools.flatMap((tool) => scopeOf(tool) ?? [])]);
+  const needed = new Set(['mcp:read', ...tools.flatMap((tool) => oauthScopeOf(tool) ?? [])]);
 
   const challenge = (await postMcp(world.api, null, {})).headers['www-authenticate'] ?? '';
   const { scopes_supported: scopes } = (await world.get('/.well-known/oauth-protected-resource/mcp')).body;

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { admitRun } from '../../../domain/runs/start/delayed-start.ts';
+import { startDelayed } from '../../../domain/runs/start/delayed-start.ts';
 import { sweep } from '../../../db/transaction.ts';
-import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
+import { runsAsActivities, type RunsAsActivities } from '../../support/runs-as-activities.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 import { dueRuns } from '../../../db/runs/end/reconcile.ts';
 
 let world: World;
-let place: RunsInPlace;
+let place: RunsAsActivities;
 let tenant: TestTenant;
 let agentId: string;
 
 beforeAll(async () => {
   world = await openWorld();
-  place = runsInPlace(world);
+  place = runsAsActivities(world);
   tenant = await world.tenant();
   agentId = (await makeAgent(world, tenant.tokens.admin)).id;
 });
@@ -24,7 +24,7 @@ const start = (body: object) =>
   world.call(tenant.tokens.member, 'POST', '/runs', { body: { agent_id: agentId, input: { text: 'Hi' }, ...body } });
 const read = async (runId: string) => (await world.call(tenant.tokens.viewer, 'GET', `/runs/${runId}`)).body;
 const later = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
-const admit = (runId: string) => place.asRun(tenant, runId, (tx) => admitRun(tx, runId));
+const admit = (runId: string) => place.asRun(tenant, runId, (tx) => startDelayed(tx, runId));
 const makeDue = (runId: string) => place.query("update runs set start_after = now() - interval '1 minute' where id = ?", [runId]);
 const outboxOf = (target: string) =>
   place.query<{ kind: string; payload: Record<string, unknown> }>('select kind, payload from outbox where target = ? order by id', [

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openModelStep } from '../../../domain/runs/steps/model-steps.ts';
-import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
+import { runsAsActivities, type RunsAsActivities } from '../../support/runs-as-activities.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
 let world: World;
-let place: RunsInPlace;
+let place: RunsAsActivities;
 
 beforeAll(async () => {
   world = await openWorld();
-  place = runsInPlace(world);
+  place = runsAsActivities(world);
 });
 
 afterAll(() => world.close());

@@ -12,7 +12,7 @@ import { testServices } from '../../support/services.ts';
 import { withAdmin } from '../../support/template.ts';
 import { until } from '../../support/temporal.ts';
 import type { TestTenant } from '../../support/tenant.ts';
-import { runsInPlace } from '../../support/run-in-place.ts';
+import { runsAsActivities } from '../../support/runs-as-activities.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
 let world: World;
@@ -343,7 +343,7 @@ test('the reply of an operator who named the workspace goes too, and no reply th
 test('what activities still write when the run is gone brings nothing back', async () => {
   const tenant = await world.tenant();
   const agent = await makeAgent(world, tenant.tokens.admin);
-  const place = runsInPlace(world);
+  const place = runsAsActivities(world);
   const words = `canary-${crypto.randomUUID()}`;
   const runId = await start(tenant, agent.id);
   await place.begin(tenant, runId);

@@ -30,7 +30,7 @@ function isExpected(evidence: Evidence, run: RunFact, kind: Kind): boolean {
 
 /**
  * A step that lost its worker three times, or that its model failed as often as it is asked, gives its run up. Only a worker that ended is lost:
- * no run fails because its worker stood still.
+ * no run fails because its worker was frozen.
  */
 export function isWornOut({ archives, steps, workersEnded }: Pick<Evidence, 'archives' | 'steps' | 'workersEnded'>, run: RunFact): boolean {
   if (run.status !== 'failed') return false;
@@ -61,7 +61,7 @@ function isExplained(call: CallFact, run: RunFact, slugs: Slugs): boolean {
     case 'denied':
       return call.gate !== null || call.slug === slugs.ask;
     case 'timed_out':
-      // Its time goes on while all stands still; that it happened once is judged elsewhere.
+      // Its time goes on while all is frozen; that it happened once is judged elsewhere.
       return call.slug === slugs.hang || call.effect === 'read' || call.is_idempotent || call.client_owned;
     case 'failed':
       return call.client_owned || call.child_run_id !== null || call.gate !== null;

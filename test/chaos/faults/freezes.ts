@@ -12,7 +12,7 @@ const processes = [...apis, ...runWorkers, 'worker-bulk'] as const satisfies rea
 
 type Part = ProcessName | ServiceName;
 
-/** What stands still at a time, as a machine that is suspended, moved or throttled makes it. */
+/** What is frozen together, as a machine that is suspended, moved or throttled makes it. */
 const together = {
   'one worker': ['worker-runs'],
   'both workers': runWorkers,
@@ -34,7 +34,7 @@ export const everyFrozen = Object.keys(together).filter((name): name is Frozen =
 /** Names of the blows, for the report. */
 export const freezeNames = everyFrozen.map(nameOf);
 
-/** Lets parts of a deployment stand still together for so long; no other blow strikes them meanwhile. */
+/** Freezes parts of a deployment together for so long; no other blow strikes them meanwhile. */
 export function freeze(world: ChaosWorld, frozen: Frozen, ms: number): Promise<void> {
   // Whoever takes several takes them in one order.
   return holding(world, [...together[frozen]].toSorted(), async () => {

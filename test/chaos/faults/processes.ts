@@ -24,7 +24,7 @@ export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void
   }
 }
 
-/** Lets processes stand still most of the time, as on a machine that has too much to do. */
+/** Freezes processes most of the time, as on a machine that has too much to do. */
 export async function stutter(pids: readonly number[], ms: number): Promise<void> {
   const end = performance.now() + ms;
   while (performance.now() < end) {

@@ -29,7 +29,7 @@ const rawTryMs = 40_000;
 
 /**
  * Asks like a client that wants it done once: with one Idempotency-Key, again at the other process until somebody answers. Null when nobody
- * did in time: while both processes or a service stand still, for minutes, nobody can, so that only the time counts in which nothing is struck. An answer in flight (409 without a reason of the run's) is asked for again too.
+ * did in time: while both processes or a service are frozen, for minutes, nobody can, so that only the time counts in which nothing is struck. An answer in flight (409 without a reason of the run's) is asked for again too.
  */
 export async function insist<T>(world: ChaosWorld, asked: Insisting): Promise<Answer<T> | null> {
   const { method = 'POST', path, body, raw, names, maxMs = 400_000 } = asked;

@@ -9,7 +9,7 @@ export interface FreezeResult extends FreezeRow {
 
 type Row = readonly (string | number)[];
 
-/** Head and rows: what stood still × for how long → runs, and how many of them failed. */
+/** Head and rows: what was frozen × for how long → runs, and how many of them failed. */
 export function freezeRows(results: readonly FreezeResult[]): readonly Row[] {
   const rows = results
     .toSorted((a, b) => a.frozen.localeCompare(b.frozen) || a.seconds - b.seconds)

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { tendVectorIndexes } from '../../../activities/knowledge/vector-index-upkeep.ts';
 import type { ActivityDeps } from '../../../activities/deps.ts';
 import { newId } from '../../../db/ids.ts';
-import { leastIndexedChunks, minIndexedChunks, vectorIndexName } from '../../../db/knowledge/search/vector-index.ts';
+import { minRetainedChunks, minIndexedChunks, vectorIndexName } from '../../../db/knowledge/search/vector-index.ts';
 import { loadBase, type LoadedBase } from '../../knowledge/loaded-base.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 
@@ -49,8 +49,8 @@ test('past 20,000 chunks a base gets its index from the role that owns the table
   expect(await tend()).toBe(0);
   await admin.query('update pg_index set indisvalid = false where indexrelid = $1::regclass', [name]);
   expect([await tend(), await indexes()]).toEqual([1, [{ name, is_valid: true }]]);
-  await admin.query('update knowledge_base_counters set chunks = $2 where kb_id = $1', [large.id, leastIndexedChunks]);
+  await admin.query('update knowledge_base_counters set chunks = $2 where kb_id = $1', [large.id, minRetainedChunks]);
   expect(await tend()).toBe(0);
-  await admin.query('update knowledge_base_counters set chunks = $2 where kb_id = $1', [large.id, leastIndexedChunks - 1]);
+  await admin.query('update knowledge_base_counters set chunks = $2 where kb_id = $1', [large.id, minRetainedChunks - 1]);
   expect([await tend(), await indexes()]).toEqual([1, []]);
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { completeLimits, narrowedLimits, type RevisionLimits } from '../../../db/agents/revisions/revision-limits.ts';
 import { completeDocument, noBindings } from '../../../db/agents/revisions/revision-document.ts';
 import { upgradeDocument } from '../../../db/agents/revisions/upgrade-document.ts';
-import { limitsOfRun } from '../../../db/runs/start/run-limits.ts';
+import { limitsOfRun } from '../../../db/runs/start/start-run.ts';
 
 const defaults: RevisionLimits = {
   max_steps: 50,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { commentable, type Side } from '../../../ports/diff/anchors.ts';
 import { parseHunks, parsePatch, type FilePatch } from '../../../ports/diff/patch.ts';
-import { writeHunks } from '../../../ports/diff/write-hunks.ts';
+import { writeHunks } from '../../../ports/diff/line-diff.ts';
 import { createRepository } from './repository.ts';
 
 /** A generator of numbers that begins the same each time (mulberry32). */

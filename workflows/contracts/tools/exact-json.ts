@@ -10,9 +10,9 @@ const minNormal = 2 ** -1022;
 /** 17 significant digits tell any two doubles apart, and many programs write all 17: a fraction with no more digits is taken as a double (IEEE 754 §5.12.2). */
 const doubleDigits = 17;
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const markStart = '\u0000number:';
-/** A mark as JSON writes it: a whole value, neither the end of a longer text nor a name. */
-const markInText = /(?<!\\)"\\u0000number:(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?!:)/g;
+const tagStart = '\u0000number:';
+/** A tag as JSON writes it: a whole value, neither the end of a longer text nor a name. */
+const tagInText = /(?<!\\)"\\u0000number:(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?!:)/g;
 
 /**
  * `large`: inexact numbers from 2^53 on and those beyond every double; only these can be identifiers, and smaller fractions are rounded as everywhere. `all`,
@@ -31,42 +31,42 @@ export function findInexact(text: string, which: InexactNumbers): string | null 
 }
 
 /**
- * Returns the JSON text with a mark, which is a string, in place of each inexact number, or the text itself when there is none. Parsers, pointers and walks
- * take a mark like any other value; `exactText` restores the number. A mark begins with U+0000, which users' texts can't hold. Numbers after the first `most`
+ * Returns the JSON text with a tag, which is a string, in place of each inexact number, or the text itself when there is none. Parsers, pointers and walks
+ * take a tag like any other value; `exactText` restores the number. A tag begins with U+0000, which users' texts can't hold. Numbers after the first `maxTags`
  * are left as they are.
  */
-export function markInexact(text: string, which: InexactNumbers, most = Infinity): string {
-  let marked = '';
+export function tagInexact(text: string, which: InexactNumbers, maxTags = Infinity): string {
+  let tagged = '';
   let from = 0;
   let count = 0;
   eachInexact(text, which, (literal, at) => {
-    marked += `${text.slice(from, at)}"\\u0000number:${literal}"`;
+    tagged += `${text.slice(from, at)}"\\u0000number:${literal}"`;
     from = at + literal.length;
     count += 1;
-    return count < most;
+    return count < maxTags;
   });
-  return from === 0 ? text : marked + text.slice(from);
+  return from === 0 ? text : tagged + text.slice(from);
 }
 
-/** Whether a string is the mark of a number. */
-export function isMark(value: string): boolean {
-  return value.startsWith(markStart);
+/** Whether a string is the tag of a number. */
+export function isTag(value: string): boolean {
+  return value.startsWith(tagStart);
 }
 
-/** Returns the number of a mark as it is written; any other string unchanged. */
-export function withoutMark(value: string): string {
-  return isMark(value) ? value.slice(markStart.length) : value;
+/** Returns the number of a tag as it is written; any other string unchanged. */
+export function withoutTag(value: string): string {
+  return isTag(value) ? value.slice(tagStart.length) : value;
 }
 
-/** Returns a value as JSON, with the numbers in place of their marks. */
+/** Returns a value as JSON, with the numbers in place of their tags. */
 export function exactText(value: unknown): string {
   const text = JSON.stringify(value);
-  return text.includes('"\\u0000number:') ? text.replaceAll(markInText, '$1') : text;
+  return text.includes('"\\u0000number:') ? text.replaceAll(tagInText, '$1') : text;
 }
 
-/** Returns a value with the nearest doubles in place of its marks, for callers that only measure it. */
+/** Returns a value with the nearest doubles in place of its tags, for callers that only measure it. */
 export function rounded(value: unknown): unknown {
-  if (typeof value === 'string') return isMark(value) ? Number(withoutMark(value)) : value;
+  if (typeof value === 'string') return isTag(value) ? Number(withoutTag(value)) : value;
   if (Array.isArray(value)) return value.map(rounded);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, rounded(inner)]));
@@ -76,11 +76,11 @@ export function rounded(value: unknown): unknown {
 const boundKeywords: ReadonlySet<string> = new Set(['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']);
 
 /**
- * Removes the marks from a document with foreign schemas, in place, because a copy would multiply what YAML aliases share. A bound becomes the nearest double,
+ * Removes the tags from a document with foreign schemas, in place, because a copy would multiply what YAML aliases share. A bound becomes the nearest double,
  * or is deleted when it is beyond all doubles; any other such number (a choice, a default, an example) becomes its text, so that it is never taken for its
  * neighbour.
  */
-export function unmarkSchemas<T>(document: T): T {
+export function untagSchemas<T>(document: T): T {
   const seen = new Set<unknown>();
   for (const waiting: unknown[] = [document]; waiting.length > 0;) {
     const node = waiting.pop();
@@ -88,22 +88,22 @@ export function unmarkSchemas<T>(document: T): T {
     seen.add(node);
     for (const [key, inner] of Object.entries(node)) {
       if (typeof inner !== 'string') waiting.push(inner);
-      else if (isMark(inner)) setUnmarked(node, key, inner);
+      else if (isTag(inner)) setUntagged(node, key, inner);
     }
   }
   return document;
 }
 
-function setUnmarked(node: object, key: string, mark: string): void {
-  const text = withoutMark(mark);
+function setUntagged(node: object, key: string, tag: string): void {
+  const text = withoutTag(tag);
   if (!boundKeywords.has(key)) Reflect.set(node, key, text);
   else if (Number.isFinite(Number(text))) Reflect.set(node, key, Number(text));
   else Reflect.deleteProperty(node, key);
 }
 
-/** Returns the mark of an inexact number as it is written, or null for any other text. */
-export function markOf(literal: string, which: InexactNumbers): string | null {
-  return numberForm.test(literal) && isInexact(literal, which) ? markStart + literal : null;
+/** Returns the tag of an inexact number as it is written, or null for any other text. */
+export function tagOf(literal: string, which: InexactNumbers): string | null {
+  return numberForm.test(literal) && isInexact(literal, which) ? tagStart + literal : null;
 }
 
 /** Whether a number, as it is written in JSON, is inexact. */

@@ -10,4 +10,4 @@ export interface ToolTestActivities {
 }
 
 /** How long a test of a tool may take, including the wait for an exclusive tool. */
-export const toolTestLimitS = 60;
+export const maxToolTestSeconds = 60;

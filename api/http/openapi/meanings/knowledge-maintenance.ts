@@ -1,4 +1,4 @@
-import { under } from './under.ts';
+import { under } from './knowledge.ts';
 
 const ofPolicies = {
   tasks: 'What runs of the schedule do',

@@ -1,5 +1,3 @@
-import { under } from './under.ts';
-
 /** Numbers of items by their state of curation. */
 const byCurationState = {
   pending: 'Items that have not been reviewed yet',
@@ -257,3 +255,8 @@ export const ofKnowledge: Readonly<Record<string, string>> = {
   'KnowledgeScoreParts.lexical_rank': 'Its lexical rank, from 1; null: not found by this leg',
   'KnowledgeScoreParts.vector_rank': 'Its vector rank, from 1; null: not found by this leg',
 };
+
+/** The same meanings under another location, which has these fields too. */
+export function under(location: string, meanings: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(meanings).map(([name, meaning]) => [`${location}.${name}`, meaning]));
+}

@@ -20,7 +20,7 @@ function bodyLines(body: SampleRequest['body']): string[] {
   return [`-F file=@${body.file}`, ...body.fields.map(([name, value]) => `-F ${quoted(`${name}=${value}`)}`)];
 }
 
-/** A piece within double quotes. */
+/** A part within double quotes. */
 function shellText({ text, variable, isUnique }: SampleText): string {
   const literal = text.replaceAll(/["$`\\]/g, '\\$&');
   if (isUnique) return `${literal}$(openssl rand -hex 16)`;

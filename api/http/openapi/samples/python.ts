@@ -43,10 +43,10 @@ function replyLine(reply: SampleRequest['reply']): string {
   return reply === 'file' ? 'open("download", "wb").write(response.content)' : 'print(response.json())';
 }
 
-function valueText(pieces: readonly SampleText[]): string {
-  if (pieces[0]?.isUnique) return 'str(uuid.uuid4())';
-  if (pieces.every(({ variable }) => variable === undefined)) return literal(pieces.map(({ text }) => text).join(''), 0);
-  const parts = pieces.map(({ text, variable }) => {
+function valueText(texts: readonly SampleText[]): string {
+  if (texts[0]?.isUnique) return 'str(uuid.uuid4())';
+  if (texts.every(({ variable }) => variable === undefined)) return literal(texts.map(({ text }) => text).join(''), 0);
+  const parts = texts.map(({ text, variable }) => {
     const bare = JSON.stringify(text).slice(1, -1).replaceAll('{', '{{').replaceAll('}', '}}');
     return `${bare}${variable === undefined ? '' : `{os.environ['${variable}']}`}`;
   });

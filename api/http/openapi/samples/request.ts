@@ -15,7 +15,7 @@ export interface SampleText {
 /** One request of an operation as every language writes it. */
 export interface SampleRequest {
   readonly method: string;
-  /** Address in pieces: literal text, and variables of the environment. */
+  /** Address in parts: literal text, and variables of the environment. */
   readonly url: readonly SampleText[];
   readonly headers: readonly (readonly [string, SampleText])[];
   readonly body: SampleBody | null;
@@ -43,19 +43,19 @@ export function sampleRequest(operation: RegisteredOperation, publicUrl: string)
 }
 
 function urlOf(operation: RegisteredOperation, publicUrl: string): SampleText[] {
-  const pieces = operation.path.split(/(\{\w+\})/).filter((piece) => piece !== '');
-  const path = pieces.map((piece) => (piece.startsWith('{') ? { text: '', variable: piece.slice(1, -1).toUpperCase() } : { text: piece }));
+  const parts = operation.path.split(/(\{\w+\})/).filter((part) => part !== '');
+  const path = parts.map((part) => (part.startsWith('{') ? { text: '', variable: part.slice(1, -1).toUpperCase() } : { text: part }));
   const query = queryOf(operation);
   return joined([{ text: publicUrl }, ...path, ...(query === '' ? [] : [{ text: `?${query}` }])]);
 }
 
 /** Neighbouring literals become one. */
-function joined(pieces: readonly SampleText[]): SampleText[] {
+function joined(parts: readonly SampleText[]): SampleText[] {
   const made: SampleText[] = [];
-  for (const piece of pieces) {
+  for (const part of parts) {
     const last = made.at(-1);
-    if (last && last.variable === undefined && piece.variable === undefined) made[made.length - 1] = { text: last.text + piece.text };
-    else made.push(piece);
+    if (last && last.variable === undefined && part.variable === undefined) made[made.length - 1] = { text: last.text + part.text };
+    else made.push(part);
   }
   return made;
 }

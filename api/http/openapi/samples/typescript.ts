@@ -48,11 +48,11 @@ function replyLines(reply: SampleRequest['reply']): string[] {
   ];
 }
 
-function valueText(pieces: readonly SampleText[]): string {
-  const [only, ...others] = pieces;
+function valueText(texts: readonly SampleText[]): string {
+  const [only, ...others] = texts;
   if (only?.isUnique) return 'crypto.randomUUID()';
   if (only && others.length === 0 && only.variable === undefined) return literal(only.text, 0);
-  const parts = pieces.map(
+  const parts = texts.map(
     ({ text, variable }) => `${text.replaceAll(/[`$\\]/g, '\\$&')}${variable === undefined ? '' : `\${process.env['${variable}']}`}`,
   );
   return `\`${parts.join('')}\``;
