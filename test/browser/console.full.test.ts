@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { generateSync } from 'otplib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
 import { makeAgent, scripted, startRun, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { testPassword } from '../support/tenant.ts';
-import { consoleStack } from './support/on-world().stack.ts';
+import { consoleStack } from './support/on-stack.ts';
 import { transcriptOf, untilEnded } from './support/run-view.ts';
-import { faultsOf, openTab, reasonToSkip, signIn } from './support/world().stage.ts';
+import { faultsOf, openTab, reasonToSkip, signIn } from './support/stage.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console are skipped: ${reason}\n`);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
-import { consoleStack } from './support/on-world().stack.ts';
+import { consoleStack } from './support/on-stack.ts';
 import { transcriptOf, untilEnded } from './support/run-view.ts';
-import { faultsOf, openTab, reasonToSkip, signIn } from './support/world().stage.ts';
+import { faultsOf, openTab, reasonToSkip, signIn } from './support/stage.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console are skipped: ${reason}\n`);
