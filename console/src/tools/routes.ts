@@ -5,7 +5,7 @@ import { textsOf } from '../ui/search.ts';
 export const toolsRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/tools',
-  validateSearch: textsOf(['q', 'toolkit_id']),
+  validateSearch: textsOf(['q', 'toolkit_id', 'kind', 'effect', 'critical']),
   component: lazyRouteComponent(() => import('./tools-page.tsx'), 'ToolsPage'),
 });
 export const toolRoute = createRoute({
