@@ -31,6 +31,19 @@ export const navigation: readonly { readonly title: string; readonly links: read
       { to: '/w/$workspaceId/skills', label: t.nav.skills, floor: 'viewer' },
     ],
   },
+  // triggers, channels, reviews
+  {
+    title: t.nav.automate,
+    links: [
+      { to: '/w/$workspaceId/schedules', label: t.nav.schedules, floor: 'viewer' },
+      { to: '/w/$workspaceId/webhook-endpoints', label: t.nav.webhooks, floor: 'viewer' },
+      { to: '/w/$workspaceId/event-triggers', label: t.nav.eventTriggers, floor: 'viewer' },
+      { to: '/w/$workspaceId/events', label: t.nav.events, floor: 'viewer' },
+      { to: '/w/$workspaceId/channels', label: t.nav.channels, floor: 'viewer' },
+      { to: '/w/$workspaceId/repositories', label: t.nav.repositories, floor: 'viewer' },
+      { to: '/w/$workspaceId/review-playbooks', label: t.nav.playbooks, floor: 'viewer' },
+    ],
+  },
   // usage, budgets, alerts, people, audit
   {
     title: t.nav.organization,

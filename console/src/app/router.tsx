@@ -3,14 +3,17 @@ import { accountRoute } from '../account/routes.ts';
 import { agentRoute, agentsRoute } from '../agents/routes.ts';
 import { alertRoute, alertRulesRoute, alertsRoute } from '../alerts/routes.ts';
 import { approvalsRoute } from '../approvals/routes.ts';
+import { channelsRoute } from '../channels/routes.ts';
 import { consentRoute } from '../consent/routes.ts';
 import { clientsRoute, impersonationsRoute, organizationsRoute, systemRoute } from '../operator/routes.ts';
 import { settingsRoute } from '../organization/routes.ts';
 import { auditEntryRoute, auditRoute, invitationsRoute, keysRoute, peopleRoute, personRoute } from '../people/routes.ts';
 import { playgroundRoute } from '../playground/routes.ts';
+import { bindingsRoute, playbookRoute, playbooksRoute } from '../reviews/routes.ts';
 import { runRoute, runsRoute } from '../runs/routes.ts';
 import { skillRoute, skillsRoute } from '../skills/routes.ts';
 import { toolkitRoute, toolkitsRoute, toolRoute, toolsRoute } from '../tools/routes.ts';
+import { endpointRoute, endpointsRoute, eventsRoute, eventTriggersRoute, scheduleRoute, schedulesRoute } from '../triggers/routes.ts';
 import { budgetsRoute, pricesRoute, usageRoute } from '../usage/routes.ts';
 import { inside, root, workspaceRoute } from './base-routes.tsx';
 import { AcceptInvitation, ConfirmEmail, ForgotPassword, NewPassword } from './mail-pages.tsx';
@@ -62,6 +65,19 @@ export const router = createRouter({
         // skills
         skillsRoute,
         skillRoute,
+        // triggers
+        schedulesRoute,
+        scheduleRoute,
+        endpointsRoute,
+        endpointRoute,
+        eventTriggersRoute,
+        eventsRoute,
+        // channels
+        channelsRoute,
+        // reviews
+        bindingsRoute,
+        playbooksRoute,
+        playbookRoute,
         // usage
         usageRoute,
         budgetsRoute,

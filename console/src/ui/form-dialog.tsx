@@ -32,7 +32,10 @@ interface FormDialogProps<Content> {
   /** Why it can't be done now; the button is disabled and says so. */
   readonly disabledBecause?: string | null;
   readonly intro?: ReactNode;
-  readonly fields: readonly FormField[];
+  /** Where some depend on what others hold: by what they hold. */
+  readonly fields: readonly FormField[] | ((values: Values) => readonly FormField[]);
+  /** Below the fields: what the server makes of them. */
+  readonly preview?: (values: Values) => ReactNode;
   /** What the fields begin with. */
   readonly initial?: Values;
   /** Reads what is edited, each time that the dialog opens and after somebody else was faster. */
@@ -98,10 +101,11 @@ function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>)
       }),
   );
   const content = form.toContent(values);
-  const pointers = form.fields.map(({ name }) => pointerOf(name));
+  const fields = typeof form.fields === 'function' ? form.fields(values) : form.fields;
+  const pointers = fields.map(({ name }) => pointerOf(name));
   const { at, rest } = useFieldErrors(error, pointers, formElement);
   const errors = Object.fromEntries(
-    form.fields.flatMap(({ name }) => (at(pointerOf(name)) === null ? [] : [[name, at(pointerOf(name)) ?? ''] as const])),
+    fields.flatMap(({ name }) => (at(pointerOf(name)) === null ? [] : [[name, at(pointerOf(name)) ?? ''] as const])),
   );
   const isAtFields = Object.keys(errors).length > 0 && rest.length === 0;
   const set = (name: string, value: string) => setValues((all) => ({ ...all, [name]: value }));
@@ -131,14 +135,15 @@ function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>)
         <Sides
           key={conflict.name}
           conflict={conflict}
-          label={form.fields.find(({ name }) => name === conflict.name)?.label ?? conflict.name}
+          label={fields.find(({ name }) => name === conflict.name)?.label ?? conflict.name}
           onChoose={(value) => {
             set(conflict.name, value);
             setMerge(merge.filter(({ name }) => name !== conflict.name));
           }}
         />
       ))}
-      <FormFields fields={form.fields} values={values} errors={errors} onChange={set} />
+      <FormFields fields={fields} values={values} errors={errors} onChange={set} />
+      {form.preview?.(values)}
       <div className="actions">
         <Button
           type="submit"

@@ -21,7 +21,7 @@ export type FormField =
   | (Described & { readonly kind: 'area'; readonly isMono?: boolean; readonly rows?: number })
   | (Described & { readonly kind: 'choice'; readonly options: readonly { readonly id: string; readonly label: string }[] })
   | (Described & { readonly kind: 'check' })
-  | (Described & { readonly kind: 'day' });
+  | (Described & { readonly kind: 'day' | 'moment' });
 
 interface FormFieldsProps {
   readonly fields: readonly FormField[];
@@ -74,10 +74,16 @@ function OneField({ field, value, error, isFirst, onChange }: OneFieldProps) {
         </div>
       );
     case 'day':
+    case 'moment':
       return (
         <label className={styles.day}>
           <span>{label}</span>
-          <input type="date" className="react-aria-Input" value={value} onChange={({ target }) => onChange(target.value)} />
+          <input
+            type={field.kind === 'day' ? 'date' : 'datetime-local'}
+            className="react-aria-Input"
+            value={value}
+            onChange={({ target }) => onChange(target.value)}
+          />
           <Below hint={hint} error={error} />
         </label>
       );
