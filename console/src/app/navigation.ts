@@ -24,7 +24,10 @@ export const navigation: readonly { readonly title: string; readonly links: read
   // agents
   {
     title: t.nav.build,
-    links: [{ to: '/w/$workspaceId/agents', label: t.nav.agents, floor: 'viewer' }],
+    links: [
+      { to: '/w/$workspaceId/agents', label: t.nav.agents, floor: 'viewer' },
+      { to: '/w/$workspaceId/knowledge', label: t.nav.knowledge, floor: 'viewer' },
+    ],
   },
   // usage, budgets, alerts, people, audit
   {

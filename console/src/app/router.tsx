@@ -4,6 +4,7 @@ import { agentRoute, agentsRoute, draftRoute, revisionRoute } from '../agents/ro
 import { alertRoute, alertRulesRoute, alertsRoute } from '../alerts/routes.ts';
 import { approvalsRoute } from '../approvals/routes.ts';
 import { consentRoute } from '../consent/routes.ts';
+import { baseRoute, basesRoute } from '../knowledge/routes.ts';
 import { clientsRoute, impersonationsRoute, organizationsRoute, systemRoute } from '../operator/routes.ts';
 import { settingsRoute } from '../organization/routes.ts';
 import { auditEntryRoute, auditRoute, invitationsRoute, keysRoute, peopleRoute, personRoute } from '../people/routes.ts';
@@ -54,6 +55,9 @@ export const router = createRouter({
         agentRoute,
         draftRoute,
         revisionRoute,
+        // knowledge
+        basesRoute,
+        baseRoute,
         // usage
         usageRoute,
         budgetsRoute,

@@ -18,6 +18,7 @@ export const t = {
     work: 'Work',
     build: 'Build',
     agents: 'Agents',
+    knowledge: 'Knowledge',
     runs: 'Runs',
     approvals: 'Approvals',
     playground: 'Playground',
