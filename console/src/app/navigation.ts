@@ -29,6 +29,7 @@ export const navigation: readonly { readonly title: string; readonly links: read
       { to: '/w/$workspaceId/tools', label: t.nav.tools, floor: 'viewer' },
       { to: '/w/$workspaceId/toolkits', label: t.nav.toolkits, floor: 'viewer' },
       { to: '/w/$workspaceId/skills', label: t.nav.skills, floor: 'viewer' },
+      { to: '/w/$workspaceId/knowledge', label: t.nav.knowledge, floor: 'viewer' },
     ],
   },
   // triggers, channels, reviews

@@ -5,6 +5,7 @@ import { alertRoute, alertRulesRoute, alertsRoute } from '../alerts/routes.ts';
 import { approvalsRoute } from '../approvals/routes.ts';
 import { channelsRoute } from '../channels/routes.ts';
 import { consentRoute } from '../consent/routes.ts';
+import { baseRoute, basesRoute } from '../knowledge/routes.ts';
 import { clientsRoute, impersonationsRoute, organizationsRoute, systemRoute } from '../operator/routes.ts';
 import { settingsRoute } from '../organization/routes.ts';
 import { auditEntryRoute, auditRoute, invitationsRoute, keysRoute, peopleRoute, personRoute } from '../people/routes.ts';
@@ -78,6 +79,9 @@ export const router = createRouter({
         bindingsRoute,
         playbooksRoute,
         playbookRoute,
+        // knowledge
+        basesRoute,
+        baseRoute,
         // usage
         usageRoute,
         budgetsRoute,

@@ -16,6 +16,7 @@ export const t = {
     open: 'Open navigation',
     skip: 'Skip to content',
     work: 'Work',
+    knowledge: 'Knowledge',
     runs: 'Runs',
     approvals: 'Approvals',
     playground: 'Playground',
