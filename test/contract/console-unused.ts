@@ -32,12 +32,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
   ],
   'one row of a list, or a part of a reply, that the console has already': ['getSession', 'getServiceKey', 'getInvitation', 'getVersion'],
   'Knowledge: not reached yet': [
-<<<<<<< HEAD
-    'createKnowledgeBase',
-    'getKnowledgeBase',
-    'updateKnowledgeBase',
-=======
->>>>>>> 4debfd498455be4020cd1c3ef8a4c2c35c9ec308
     'deleteKnowledgeBase',
     'reembedKnowledgeBase',
     'exportKnowledgeBase',
