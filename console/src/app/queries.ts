@@ -34,6 +34,8 @@ export const queryClient = new QueryClient({
       // Ours says whether the API answers; the browser's says whether there is a network.
       networkMode: 'always',
       refetchOnWindowFocus: true,
+      // A value stays the object that the client gave: `etagOf` knows its version by it, and a merged copy would be written without If-Match.
+      structuralSharing: false,
     },
     mutations: { networkMode: 'always' },
   },
