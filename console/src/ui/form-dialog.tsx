@@ -3,11 +3,11 @@ import { ApiError } from '@longhaul/client';
 import { Button, Dialog, DialogTrigger, Form, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { t } from '../messages/en.ts';
 import { FormFields, type FormField, type Values } from './form-fields.tsx';
-import styles from './form-fields.module.css';
 import { formTexts } from './form-messages.ts';
+import { ConflictSides } from './conflict-sides.tsx';
+import { mergeJson, type JsonConflict } from './merge-json.ts';
 import { useFieldErrors } from './field-errors.ts';
 import { Fault, Notice } from './notice.tsx';
-import { mergeValues, type Conflict } from './three-way.ts';
 import { useIntent } from './use-intent.ts';
 
 /** What a form was opened with; the ETag goes back with the write. */
@@ -83,11 +83,11 @@ interface OpenFormProps<Content> extends Omit<FormDialogProps<Content>, 'label' 
 function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>) {
   const base = useRef(opened);
   const [values, setValues] = useState<Values>(opened.values);
-  const [merge, setMerge] = useState<readonly Conflict[] | null>(null);
+  const [merge, setMerge] = useState<readonly JsonConflict[] | null>(null);
   const formElement = useRef<HTMLFormElement>(null);
   const takeOver = async (read: () => Promise<Opened>) => {
     const now = await read();
-    const { merged, conflicts } = mergeValues(base.current.values, now.values, values);
+    const { merged, conflicts } = mergeJson(base.current.values, now.values, values);
     base.current = now;
     setValues(merged);
     setMerge(conflicts);
@@ -131,17 +131,20 @@ function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>)
       {merge !== null && <Notice tone="warn" text={merge.length === 0 ? formTexts.merged : formTexts.conflict} />}
       {error !== null && merge === null && !isAtFields && <Fault error={error} fields={pointers} />}
       {form.intro}
-      {merge?.map((conflict) => (
-        <Sides
-          key={conflict.name}
-          conflict={conflict}
-          label={fields.find(({ name }) => name === conflict.name)?.label ?? conflict.name}
-          onChoose={(value) => {
-            set(conflict.name, value);
-            setMerge(merge.filter(({ name }) => name !== conflict.name));
-          }}
-        />
-      ))}
+      {merge?.map((conflict) => {
+        const name = conflict.pointer.slice(1);
+        return (
+          <ConflictSides
+            key={name}
+            conflict={conflict}
+            label={fields.find((field) => field.name === name)?.label ?? name}
+            onChoose={(value) => {
+              set(name, typeof value === 'string' ? value : '');
+              setMerge(merge.filter(({ pointer }) => pointer !== conflict.pointer));
+            }}
+          />
+        );
+      })}
       <FormFields fields={fields} values={values} errors={errors} onChange={set} />
       {form.preview?.(values)}
       <div className="actions">
@@ -156,32 +159,6 @@ function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>)
         <Button slot="close">{t.actions.back}</Button>
       </div>
     </Form>
-  );
-}
-
-interface SidesProps {
-  readonly conflict: Conflict;
-  readonly label: string;
-  readonly onChoose: (value: string) => void;
-}
-
-function Sides({ conflict: { opened, now, mine }, label, onChoose }: SidesProps) {
-  return (
-    <section className={styles.conflict} aria-label={label}>
-      <h3>{label}</h3>
-      <dl className={styles.sides}>
-        <dt>{formTexts.opened}</dt>
-        <dd>{opened || formTexts.nothing}</dd>
-        <dt>{formTexts.now}</dt>
-        <dd>{now || formTexts.nothing}</dd>
-        <dt>{formTexts.mine}</dt>
-        <dd>{mine || formTexts.nothing}</dd>
-      </dl>
-      <div className="actions">
-        <Button onPress={() => onChoose(now)}>{formTexts.takeNow}</Button>
-        <Button onPress={() => onChoose(mine)}>{formTexts.keepMine}</Button>
-      </div>
-    </section>
   );
 }
 
