@@ -29,6 +29,7 @@ import type { ApiEnv } from './env.ts';
 import type { Deps } from './http/operation/deps.ts';
 import { createLimits } from './http/operation/rate-limit.ts';
 import { createHub } from './streams/hub.ts';
+import { hasBuild } from './console/builds.ts';
 
 /** The parts of one API process, and how to close them. */
 export interface Dependencies {
@@ -138,6 +139,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
       passwordStrength,
       log,
       runMetrics,
+      hasConsole: () => env.consoleDir !== null && hasBuild(env.consoleDir),
       permitMetrics,
       now,
       isDraining,

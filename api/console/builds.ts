@@ -53,6 +53,11 @@ export function watchBuilds(folder: string): () => Served | null {
   };
 }
 
+/** Whether a folder is a build, or holds one. */
+export function hasBuild(folder: string): boolean {
+  return buildsIn(folder).length > 0;
+}
+
 /** Newest first. */
 function buildsIn(folder: string): string[] {
   if (madeAt(folder) !== null) return [folder];

@@ -65,13 +65,20 @@ async function start(ctx: Ctx, query: Static<typeof AuthorizeQuery>, attempt: Au
   const opened = await recordRequest(ctx, { clientId: client.clientId, request });
 
   if (!isBrowser) return toTransactionView(client, request, opened);
-  const { consentUrl } = ctx.deps.env.oauth;
+  const consentUrl = consentUrlOf(ctx.deps);
 
   // The URL repeats the request, so that the page can ask this endpoint for its details.
   if (consentUrl !== null) return seeOther(withAnswer(consentUrl, { ...query, transaction_id: opened.transactionId }));
   const view = toTransactionView(client, request, opened);
   const page = consentPage(view);
   return reply(view, { headers: page.headers, text: { contentType: pageType, body: page.html } });
+}
+
+/** Where people decide. Null: on the API's own page, also while the console, whose page it would be, is not built or not served. */
+function consentUrlOf({ env, hasConsole }: Pick<Ctx['deps'], 'env' | 'hasConsole'>): string | null {
+  const { consentUrl } = env.oauth;
+  const isOfConsole = consentUrl?.startsWith(`${env.publicUrl}/console/`) ?? false;
+  return isOfConsole && !hasConsole() ? null : consentUrl;
 }
 
 async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) {

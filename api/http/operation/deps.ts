@@ -50,6 +50,8 @@ export interface Deps {
   readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
   readonly log: Logger;
   readonly runMetrics: RunMetrics;
+  /** Whether a built console is served. */
+  readonly hasConsole: () => boolean;
   readonly permitMetrics: PermitMetrics;
   readonly now: () => Date;
   /** Publishes frames and notices and sends outbox rows after a commit. Never throws: the outbox relay and the reconciler send again what fails. */

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseHTML } from 'linkedom';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { problemPage } from '../../../api/oauth/consent-page.ts';
-import { testPassword } from '../../support/tenant.ts';
+import { testPassword, testPublicUrl } from '../../support/tenant.ts';
 import { age, authorizePath, exchange, newPkce, openOauth, type OauthWorld, type TestClient } from './client.ts';
 
 let world: OauthWorld;
@@ -185,6 +188,24 @@ test('with a page of the deployment the browser is sent there with the transacti
   expect(target.searchParams.get('client_id')).toBe(ownClient.clientId);
   expect(decided.status).toBe(200);
   expect(json.status).toBe(200);
+});
+
+test('while the console, whose page it would be, is not built, the own page asks; once it is, the browser is sent there', async () => {
+  const builds = mkdtempSync(join(tmpdir(), 'longhaul-console-'));
+  const env = { OAUTH_CONSENT_URL: `${testPublicUrl}/console/consent`, CONSOLE_DIR: builds };
+  const own = await openOauth({ env });
+  const { tokens } = await own.tenant();
+  const ownClient = await own.client(tokens.operator);
+
+  const before = await own.get(authorizePath(ownClient), accept);
+  mkdirSync(join(builds, 'a'));
+  writeFileSync(join(builds, 'a', 'index.html'), '<!doctype html>');
+  const after = await own.get(authorizePath(ownClient), accept);
+  await own.close();
+  rmSync(builds, { recursive: true });
+
+  expect([before.status, before.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  expect([after.status, after.headers['location']?.startsWith(`${testPublicUrl}/console/consent?`)]).toEqual([303, true]);
 });
 
 test('after the sign-in the focus is on nothing that grants, and no key that is held or pressed again grants anything', async () => {
