@@ -56,7 +56,8 @@ export function mountEditor(root: ShadowRoot, { label, text, onChange }: EditorO
         syntaxHighlighting(colours),
         theme,
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ 'aria-label': label }),
+        // It can be focused without it; what checks pages for that reads the attribute.
+        EditorView.contentAttributes.of({ 'aria-label': label, 'tabindex': '0' }),
         keymap.of([...defaultKeymap, ...historyKeymap]),
         EditorView.updateListener.of((update) => {
           if (update.docChanged && !isShowing) onChange(update.state.doc.toString());
