@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSync } from 'otplib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { change } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -16,6 +16,9 @@ import { lookAtWidths, openStage, openTab, prepareConsole, reasonToSkip, signIn,
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console are skipped: ${reason}\n`);
+
+// A look at every view takes minutes on a busy machine.
+jest.setTimeout(900_000);
 
 const linkUrl = 'http://longhaul.test/console';
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from '@jest/globals';
+import { afterAll, beforeAll, jest } from '@jest/globals';
 import type { BrowserContext } from 'playwright-core';
 import { startModelServer, type ModelServer } from '../../fakes/model-server.ts';
 import { startEffectServer, type EffectServer } from '../../support/scenario.ts';
@@ -29,6 +29,8 @@ interface SignInOptions {
 
 /** Starts it before the tests and stops it after them. Call what it returns inside of tests only. */
 export function consoleStack(): () => ConsoleStack {
+  // A look at every view takes minutes on a busy machine.
+  jest.setTimeout(900_000);
   let started: ConsoleStack | undefined;
   beforeAll(async () => {
     const dir = prepareConsole();
