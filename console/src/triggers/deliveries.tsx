@@ -119,7 +119,7 @@ function Replay({ delivery: { id, endpoint_id, status } }: { readonly delivery: 
       label={e.replay}
       title={e.replayTitle}
       submit={e.replaySubmit}
-      disabledBecause={status === 'rejected' || status === 'coalescing' ? e.noReplay : null}
+      disabledBecause={status === 'rejected' || status === 'coalescing' ? e.noReplay[status] : null}
       content={{ endpoint_id, delivery_id: id }}
       write={(content, options) => api.replayWebhookDelivery(content, options)}
       onDone={() => void queries.invalidateQueries({ queryKey: ['deliveries', endpoint_id] })}

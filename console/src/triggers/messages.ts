@@ -152,7 +152,7 @@ export const triggerTexts = {
     replayTitle: 'Replay this delivery?',
     replayText: 'It is taken once more, as a new delivery, with the webhook as it is now.',
     replaySubmit: 'Replay it',
-    noReplay: 'Its body is not kept.',
+    noReplay: { rejected: 'It was not verified, so its body is not kept.', coalescing: 'It has not started a run yet.' },
   },
   event: {
     add: 'Add an event trigger…',
