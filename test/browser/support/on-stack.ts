@@ -27,15 +27,19 @@ interface SignInOptions {
   readonly context?: BrowserContext;
 }
 
+interface ConsoleStackOptions {
+  readonly processes?: NonNullable<Parameters<typeof startOwnStack>[0]>['processes'];
+}
+
 /** Starts it before the tests and stops it after them. Call what it returns inside of tests only. */
-export function consoleStack(): () => ConsoleStack {
+export function consoleStack({ processes = ['api', 'worker-runs'] }: ConsoleStackOptions = {}): () => ConsoleStack {
   let started: ConsoleStack | undefined;
   beforeAll(async () => {
     const dir = prepareConsole();
     const models = await startModelServer();
     const effects = await startEffectServer();
     const stack = await startOwnStack({
-      processes: ['api', 'worker-runs'],
+      processes,
       modelBaseUrl: models.baseUrl,
       egressPorts: [effects.port],
       env: {
