@@ -55,7 +55,6 @@ export const unusedOperations: Readonly<Record<string, readonly string[]>> = {
     'deleteKnowledgeRelation',
     'searchKnowledge',
   ],
-  'Evaluations: not reached yet': ['listEvaluations', 'createEvaluation', 'getEvaluation'],
   'Knowledge maintenance: not reached yet': [
     'createMaintenanceRun',
     'listMaintenanceRuns',

@@ -32,7 +32,7 @@ export const navigation: readonly { readonly title: string; readonly links: read
       { to: '/w/$workspaceId/knowledge', label: t.nav.knowledge, floor: 'viewer' },
     ],
   },
-  // triggers, channels, reviews
+  // triggers, channels, reviews, evaluations
   {
     title: t.nav.automate,
     links: [
@@ -43,6 +43,7 @@ export const navigation: readonly { readonly title: string; readonly links: read
       { to: '/w/$workspaceId/channels', label: t.nav.channels, floor: 'viewer' },
       { to: '/w/$workspaceId/repositories', label: t.nav.repositories, floor: 'viewer' },
       { to: '/w/$workspaceId/review-playbooks', label: t.nav.playbooks, floor: 'viewer' },
+      { to: '/w/$workspaceId/evaluations', label: t.nav.evaluations, floor: 'viewer' },
     ],
   },
   // usage, budgets, alerts, people, audit

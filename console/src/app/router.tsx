@@ -5,6 +5,7 @@ import { alertRoute, alertRulesRoute, alertsRoute } from '../alerts/routes.ts';
 import { approvalsRoute } from '../approvals/routes.ts';
 import { channelsRoute } from '../channels/routes.ts';
 import { consentRoute } from '../consent/routes.ts';
+import { evaluationRoute, evaluationsRoute } from '../evaluations/routes.ts';
 import { baseRoute, basesRoute } from '../knowledge/routes.ts';
 import { clientsRoute, impersonationsRoute, organizationsRoute, systemRoute } from '../operator/routes.ts';
 import { settingsRoute } from '../organization/routes.ts';
@@ -82,6 +83,9 @@ export const router = createRouter({
         // knowledge
         basesRoute,
         baseRoute,
+        // evaluations
+        evaluationsRoute,
+        evaluationRoute,
         // usage
         usageRoute,
         budgetsRoute,

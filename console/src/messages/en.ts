@@ -33,6 +33,7 @@ export const t = {
     channels: 'Channels',
     repositories: 'Repositories',
     playbooks: 'Review playbooks',
+    evaluations: 'Evaluations',
     usage: 'Usage',
     budgets: 'Budgets',
     prices: 'Prices',

@@ -27,8 +27,12 @@ interface SignInOptions {
   readonly context?: BrowserContext;
 }
 
+interface ConsoleStackOptions {
+  readonly processes?: NonNullable<Parameters<typeof startOwnStack>[0]>['processes'];
+}
+
 /** Starts it before the tests and stops it after them. Call what it returns inside of tests only. */
-export function consoleStack(): () => ConsoleStack {
+export function consoleStack({ processes = ['api', 'worker-runs'] }: ConsoleStackOptions = {}): () => ConsoleStack {
   // A look at every view takes minutes on a busy machine.
   jest.setTimeout(900_000);
   let started: ConsoleStack | undefined;
@@ -37,7 +41,7 @@ export function consoleStack(): () => ConsoleStack {
     const models = await startModelServer();
     const effects = await startEffectServer();
     const stack = await startOwnStack({
-      processes: ['api', 'worker-runs'],
+      processes,
       modelBaseUrl: models.baseUrl,
       egressPorts: [effects.port],
       env: {
