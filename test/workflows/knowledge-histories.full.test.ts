@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { testNamespace, type TestNamespace } from '../support/temporal.ts';
 import { startTestWorker } from '../support/worker.ts';
+
+// Each of hundreds of activities takes a second on a busy machine.
+jest.setTimeout(1_800_000);
 
 const steps = 450;
 const maxEvents = 10_240;
