@@ -35,7 +35,7 @@ export function Search({ workspaceId, onDone }: { readonly workspaceId: string |
   };
   return (
     <Autocomplete inputValue={typed} onInputChange={setTyped}>
-      <SearchField autoFocus>
+      <SearchField autoFocus className={`react-aria-SearchField ${styles.search}`}>
         <Label>{t.palette.search}</Label>
         <Input placeholder={t.palette.hint} />
       </SearchField>
