@@ -33,10 +33,12 @@ export const jsonText = (value: unknown): string => (value === null || value ===
 
 /** What a field of the kind `moment` holds, in the reader's zone, as the API has it; and back. */
 export const instantOf = (value = ''): string | null => (value === '' ? null : new Date(value).toISOString());
+/** The instant as a field of the person's own zone has it, to the millisecond: what nobody touches is saved as it was. */
 export function momentOf(at: string | null): string {
   if (at === null) return '';
   const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 23);
+  return local.replace(/(?::00)?\.000$/, '');
 }
 
 export const isTrue = (value: string | undefined): boolean => value === 'true';

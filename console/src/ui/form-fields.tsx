@@ -80,6 +80,7 @@ function OneField({ field, value, error, isFirst, onChange }: OneFieldProps) {
           <span>{label}</span>
           <input
             type={field.kind === 'day' ? 'date' : 'datetime-local'}
+            step={field.kind === 'day' ? undefined : 'any'}
             className="react-aria-Input"
             value={value}
             onChange={({ target }) => onChange(target.value)}
