@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
-import { makeAgent, writeTool } from '../support/scenario.ts';
+import { created, makeAgent, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import type { TestUser } from '../support/tenant.ts';
 import { consoleStack } from './support/on-stack.ts';
@@ -205,6 +205,8 @@ if (reason !== null) process.stdout.write(`tests of the console's agents are ski
   test('each view fits, is accessible and breaks no policy, light and dark', async () => {
     const { stack, effects, stage, home } = on();
     const agent = await makeAgent(stack, [writeTool(`look-${crypto.randomUUID().slice(0, 8)}`, effects)]);
+    await created(stack, `/agents/${agent.id}/personas`, { slug: 'host', name: 'Host', instructions: 'Be kind.' });
+    const second = await created(stack, `/agents/${agent.id}/revisions`, { document: { instructions: 'Second.' } });
     const faults: string[] = [];
     for (const dark of [false, true]) {
       const tab = await openAs('/agents', { context: await stage.context({ dark }) });
@@ -216,6 +218,9 @@ if (reason !== null) process.stdout.write(`tests of the console's agents are ski
         const name = path.slice(1).replace(agent.id, 'one').replace('?part=', '-').replaceAll('/', '-');
         faults.push(...(await lookAtWidths(tab, name)));
       }
+      await tab.page.goto(`${home}/agents/${agent.id}?part=revisions&revision=${second.id}`);
+      await tab.page.getByRole('region', { name: 'Revision 2, compared with 1' }).waitFor();
+      faults.push(...(await lookAtWidths(tab, 'agents-one-revisions-compared')));
       await tab.page.goto(`${home}/agents/${agent.id}?part=draft`);
       await press(tab.page, 'As JSON');
       await tab.page.getByRole('textbox', { name: 'Document (JSON)' }).waitFor();

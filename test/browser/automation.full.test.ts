@@ -106,6 +106,32 @@ interface Item {
     await context.close();
   });
 
+  test('pausing and resuming name the version on screen, also one that a later read has brought', async () => {
+    const { id } = await makeSchedule();
+    const { page, context } = await at().signedIn(`/schedules/${id}`);
+    const sent: (string | null)[] = [];
+    const current: (string | null)[] = [];
+    await page.route(/\/schedules\/[^/]+$/, async (route) => {
+      if (route.request().method() === 'PATCH') {
+        sent.push(await route.request().headerValue('if-match'));
+        current.push((await at().stack.request('GET', `/schedules/${id}`)).headers.get('etag'));
+      }
+      await route.continue();
+    });
+    for (const [button, next] of [
+      ['Pause', 'Resume'],
+      ['Resume', 'Pause'],
+    ] as const) {
+      await press(page, button);
+      await page.getByRole('button', { name: next, exact: true }).waitFor();
+    }
+
+    expect(sent).toEqual(current);
+    expect(new Set(sent).size).toBe(2);
+    expect(sent).not.toContain(null);
+    await context.close();
+  });
+
   test('a backfill is counted before it can be started', async () => {
     const { id } = await makeSchedule();
     const { page, context } = await at().signedIn(`/schedules/${id}`);

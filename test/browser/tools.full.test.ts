@@ -84,6 +84,43 @@ if (reason !== null) process.stdout.write(`tests of the console's tools are skip
     await context.close();
   });
 
+  test('a tool is renamed in its form; what is done next has the version that the form left', async () => {
+    const tool = await made('/tools', writeTool(newSlug('named'), on().effects));
+    const { page, context } = await on().signedIn(`/tools/${tool.id}`);
+    const statuses: number[] = [];
+    page.on('response', (answer) => {
+      if (answer.request().method() === 'PATCH') statuses.push(answer.status());
+    });
+    for (const name of ['Shown name', 'Other name']) {
+      await page.getByLabel('Name', { exact: true }).fill(name);
+      await press(page, 'Save');
+      await page.getByRole('heading', { name, exact: true }).waitFor();
+    }
+
+    expect(statuses).toEqual([200, 200]);
+    expect(await read(`/tools/${tool.id}`)).toMatchObject({ display_name: 'Other name' });
+    await context.close();
+  });
+
+  test('a skill is written in the browser and curated', async () => {
+    const slug = newSlug('written');
+    const { page, context } = await on().signedIn('/skills');
+    await press(page, 'Create a skill…');
+    const form = page.getByRole('dialog');
+    await form.getByLabel(/^Slug/).fill(slug);
+    await form.getByLabel(/^Description/).fill('How to greet.');
+    await form.getByLabel('Instructions', { exact: true }).fill('Say hello.');
+    await press(form, 'Create');
+    await page.getByRole('link', { name: slug }).click();
+    await press(page, 'Curate…');
+    await press(page.getByRole('dialog'), 'Curate version 1');
+    await page.getByText('reviewed', { exact: true }).waitFor();
+
+    const { items } = (await read(`/skills?q=${slug}`)) as { items: object[] };
+    expect(items).toMatchObject([{ slug, instructions: 'Say hello.', curation_state: 'reviewed', version: 1 }]);
+    await context.close();
+  });
+
   test('a changed document of a toolkit is shown tool by tool, activated, and rolled back', async () => {
     const { id } = await newToolkit();
     const { page, context } = await on().signedIn(`/toolkits/${id}`);
