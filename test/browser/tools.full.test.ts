@@ -114,7 +114,8 @@ if (reason !== null) process.stdout.write(`tests of the console's tools are skip
     await page.getByRole('link', { name: slug }).click();
     await press(page, 'Curate…');
     await press(page.getByRole('dialog'), 'Curate version 1');
-    await page.getByText('reviewed', { exact: true }).waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.locator('dd').getByText('reviewed', { exact: true }).waitFor();
 
     const { items } = (await read(`/skills?q=${slug}`)) as { items: object[] };
     expect(items).toMatchObject([{ slug, instructions: 'Say hello.', curation_state: 'reviewed', version: 1 }]);
