@@ -208,14 +208,13 @@ test('a rebuild mends what is missing, wrong or nobody’s, finds nothing a seco
   const rebuild = () => sweep(world.database.db, (em) => rebuildDay(em, { workspaceId: place.workspaceId, day }));
 
   const fresh = Array.from({ length: 4 }, () => newId());
-  const [mended] = await Promise.all([
-    rebuild(),
-    ...Array.from({ length: 12 }, (_, n) => settle([...agents, ...fresh][n % 7] ?? '', n + 2)),
-    rebuild(),
-    rebuild(),
-  ]);
+  // Whichever comes first finds it; all three run while calls settle.
+  const rebuilds = [rebuild()];
+  const calls = Array.from({ length: 12 }, (_, n) => settle([...agents, ...fresh][n % 7] ?? '', n + 2));
+  rebuilds.push(rebuild(), rebuild());
+  const [mended] = await Promise.all([Promise.all(rebuilds), ...calls]);
 
-  expect(mended).toBeGreaterThanOrEqual(1);
+  expect(Math.max(...mended)).toBeGreaterThanOrEqual(1);
   await rebuild();
   expect(await rollupFaults(world.database.db, place.workspaceId)).toEqual([]);
   expect(await rebuild()).toBe(0);
