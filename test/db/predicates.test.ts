@@ -83,7 +83,7 @@ test('a revision binds no platform tool that is off, unless an operator asks', a
     ),
   );
   const subject = {
-    home: { scope: 'workspace', organizationId: a.organizationId, workspaceId: a.workspaceId },
+    rowScope: { scope: 'workspace', organizationId: a.organizationId, workspaceId: a.workspaceId },
     draft: { tools: [{ id }] },
   } as const;
   const checks = {
