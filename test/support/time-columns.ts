@@ -11,7 +11,10 @@ interface Column {
   readonly column_name: string;
 }
 
-/** Which columns of a database hold times within `marginMs` of so many milliseconds from now. */
+/**
+ * Which columns of a database hold times within `marginMs` of so many milliseconds from now. Rows of its migrations, which the template of all databases of a
+ * run of tests has held since its beginning, don't count.
+ */
 export async function timesAbout(
   adminUrl: string,
   { offsetMs, marginMs }: Readonly<Record<'offsetMs' | 'marginMs', number>>,
@@ -27,7 +30,8 @@ export async function timesAbout(
     const counts = columns.map(
       ({ table_name: table, column_name: column }) =>
         `select '${table}.${column}' as column, count(*)::int as count from "${table}"
-          where abs(extract(epoch from "${column}" - now()) * 1000 - ${offsetMs}) < ${marginMs} having count(*) > 0`,
+          where abs(extract(epoch from "${column}" - now()) * 1000 - ${offsetMs}) < ${marginMs}
+            and abs(extract(epoch from "${column}" - (select max(executed_at) from schema_migrations))) > 60 having count(*) > 0`,
     );
     const { rows } = await client.query<TimesAbout>(counts.join(' union all '));
     return rows.toSorted((left, right) => left.column.localeCompare(right.column));
