@@ -31,17 +31,18 @@ test('workers make the schedules, and status shows queues, workers and schedules
   const keeper = keepNamespace(temporal, silent);
   const gateway = createTemporalGateway(temporal, keeper);
 
-  await gateway.check(2000);
+  const longMs = 120_000;
+  await gateway.check(longMs);
   let schedules: Awaited<ReturnType<typeof gateway.schedules>> = [];
   // A busy server may refuse a look: the next one tells.
-  const look = async () => (schedules = await gateway.schedules(2000)).length === scheduleIds.length;
+  const look = async () => (schedules = await gateway.schedules(longMs)).length === scheduleIds.length;
   await until(() => look().catch(() => false));
   expect(schedules).toEqual(scheduleIds.map((id) => ({ id, isPaused: false, nextAt: expect.any(Date), missed: 0 })));
   let queues: Awaited<ReturnType<typeof gateway.queues>> = [];
   // The first ticks of the schedules may wait just now.
-  await until(async () => (queues = await gateway.queues(2000)).every(({ backlog }) => backlog === 0));
+  await until(async () => (queues = await gateway.queues(longMs)).every(({ backlog }) => backlog === 0));
   expect(queues).toEqual(['runs', 'bulk'].map((name) => ({ name, backlog: 0, oldestAgeS: 0, pollers: 1 })));
-  const workers = await gateway.workers(2000);
+  const workers = await gateway.workers(longMs);
   expect(workers.map((worker) => worker.queues)).toEqual([['runs'], ['bulk']]);
   keeper.stop();
   expect(workers.every((worker) => worker.buildId !== '' && Date.now() - worker.lastSeenAt.getTime() < 60_000)).toBe(true);
