@@ -25,6 +25,8 @@ test.each([dayMs, -dayMs])('the clock shows the time of a database that is %d ms
 test('an answer that is slow does not move the clock; a database whose clock has been set does', async () => {
   const database = { ms: 0, delayMs: 0 };
   clock = await followClock(aheadBy(database));
+  // The first measurement of a busy process may be a poor one, which a later one rightly corrects.
+  while (Math.abs(differenceMs()) > 20) await clock.measure();
   const before = differenceMs();
 
   database.delayMs = 300;
