@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import type { BrowserContext, Locator, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { created, makeAgent, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import type { TestUser } from '../support/tenant.ts';
 import { consoleStack } from './support/on-stack.ts';
-import { lookAtWidths, reasonToSkip } from './support/stage.ts';
+import { reasonToSkip } from './support/stage.ts';
+import { press, tabTo, untilLoaded } from './support/gestures.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console's agents are skipped: ${reason}\n`);
@@ -203,30 +204,28 @@ if (reason !== null) process.stdout.write(`tests of the console's agents are ski
   });
 
   test('each view fits, is accessible and breaks no policy, light and dark', async () => {
-    const { stack, effects, stage, home } = on();
+    const { stack, effects, home } = on();
     const agent = await makeAgent(stack, [writeTool(`look-${crypto.randomUUID().slice(0, 8)}`, effects)]);
     await created(stack, `/agents/${agent.id}/personas`, { slug: 'host', name: 'Host', instructions: 'Be kind.' });
     const second = await created(stack, `/agents/${agent.id}/revisions`, { document: { instructions: 'Second.' } });
-    const faults: string[] = [];
-    for (const dark of [false, true]) {
-      const tab = await openAs('/agents', { context: await stage.context({ dark }) });
+
+    const faults = await on().looks('/agents', async (page, look) => {
+      // Leaving a page with changes asks in a dialog of the browser.
+      page.on('dialog', (dialog) => void dialog.accept());
       const parts = ['settings', 'draft', 'revisions', 'personas', 'effective'].map((part) => `/agents/${agent.id}?part=${part}`);
       for (const path of ['/agents', ...parts]) {
-        await tab.page.goto(home + path);
-        await tab.page.locator('#content h1').waitFor();
-        await tab.page.getByText('Loading…').first().waitFor({ state: 'detached' });
-        const name = path.slice(1).replace(agent.id, 'one').replace('?part=', '-').replaceAll('/', '-');
-        faults.push(...(await lookAtWidths(tab, name)));
+        await page.goto(home + path);
+        await untilLoaded(page);
+        await look(path.slice(1).replace(agent.id, 'one').replace('?part=', '-').replaceAll('/', '-'));
       }
-      await tab.page.goto(`${home}/agents/${agent.id}?part=revisions&revision=${second.id}`);
-      await tab.page.getByRole('region', { name: 'Revision 2, compared with 1' }).waitFor();
-      faults.push(...(await lookAtWidths(tab, 'agents-one-revisions-compared')));
-      await tab.page.goto(`${home}/agents/${agent.id}?part=draft`);
-      await press(tab.page, 'As JSON');
-      await tab.page.getByRole('textbox', { name: 'Document (JSON)' }).waitFor();
-      faults.push(...(await lookAtWidths(tab, 'agents-one-draft-json')));
-      await tab.context.close();
-    }
+      await page.goto(`${home}/agents/${agent.id}?part=revisions&revision=${second.id}`);
+      await page.getByRole('region', { name: 'Revision 2, compared with 1' }).waitFor();
+      await look('agents-one-revisions-compared');
+      await page.goto(`${home}/agents/${agent.id}?part=draft`);
+      await press(page, 'As JSON');
+      await page.getByRole('textbox', { name: 'Document (JSON)' }).waitFor();
+      await look('agents-one-draft-json');
+    });
 
     expect(faults).toEqual([]);
   });
@@ -243,18 +242,9 @@ if (reason !== null) process.stdout.write(`tests of the console's agents are ski
   }
 });
 
-async function press(place: Page | Locator, name: string): Promise<void> {
-  await place.getByRole('button', { name, exact: true }).first().click();
-}
-
 async function pressByKey(page: Page, name: string): Promise<void> {
   await tabTo(page, page.getByRole('button', { name, exact: true }).first());
   await page.keyboard.press('Enter');
-}
-
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  await target.waitFor();
-  while (!(await target.evaluate((node) => node === document.activeElement))) await page.keyboard.press('Tab');
 }
 
 async function activate(page: Page, label: string): Promise<void> {

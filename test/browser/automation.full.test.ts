@@ -4,7 +4,8 @@ import type { Locator, Page } from 'playwright-core';
 import { created, makeAgent } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { consoleStack } from './support/on-stack.ts';
-import { lookAtWidths, reasonToSkip } from './support/stage.ts';
+import { reasonToSkip } from './support/stage.ts';
+import { press, tabTo, untilLoaded } from './support/gestures.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console are skipped: ${reason}\n`);
@@ -214,33 +215,31 @@ interface Item {
     const schedule = await makeSchedule();
     const hook = await makeHook();
     const [playbook] = await itemsOf('/review-playbooks');
-    const faults: string[] = [];
-    for (const dark of [false, true]) {
-      const tab = await at().signedIn('/schedules', { dark });
-      const views = [
-        ['schedules', 'Schedules', 'schedules'],
-        [`schedules/${schedule.id}`, schedule.name, 'schedule'],
-        ['webhook-endpoints', 'Webhooks', 'webhook-endpoints'],
-        [`webhook-endpoints/${hook.id}`, hook.slug, 'webhook-endpoint'],
-        ['event-triggers', 'Event triggers', 'event-triggers'],
-        ['events', 'Events', 'events'],
-        ['channels', 'Channels', 'channels'],
-        ['repositories', 'Repositories', 'repositories'],
-        ['review-playbooks', 'Review playbooks', 'review-playbooks'],
-        [`review-playbooks/${playbook?.id}`, playbook?.name ?? '', 'review-playbook'],
-      ] as const;
+    const views = [
+      ['schedules', 'Schedules', 'schedules'],
+      [`schedules/${schedule.id}`, schedule.name, 'schedule'],
+      ['webhook-endpoints', 'Webhooks', 'webhook-endpoints'],
+      [`webhook-endpoints/${hook.id}`, hook.slug, 'webhook-endpoint'],
+      ['event-triggers', 'Event triggers', 'event-triggers'],
+      ['events', 'Events', 'events'],
+      ['channels', 'Channels', 'channels'],
+      ['repositories', 'Repositories', 'repositories'],
+      ['review-playbooks', 'Review playbooks', 'review-playbooks'],
+      [`review-playbooks/${playbook?.id}`, playbook?.name ?? '', 'review-playbook'],
+    ] as const;
+
+    const faults = await at().looks('/schedules', async (page, look) => {
       for (const [path, sign, name] of views) {
-        await tab.page.goto(`${at().home}/${path}`);
-        await tab.page.getByRole('heading', { level: 1, name: sign }).waitFor();
-        await tab.page.getByText('Loading…').first().waitFor({ state: 'detached' });
-        faults.push(...(await lookAtWidths(tab, name)));
+        await page.goto(`${at().home}/${path}`);
+        await page.getByRole('heading', { level: 1, name: sign }).waitFor();
+        await untilLoaded(page);
+        await look(name);
       }
-      await tab.page.goto(`${at().home}/channels`);
-      await press(tab.page, 'Add a channel…');
-      await tab.page.getByLabel('Signing secret', { exact: true }).waitFor();
-      faults.push(...(await lookAtWidths(tab, 'channel-form')));
-      await tab.context.close();
-    }
+      await page.goto(`${at().home}/channels`);
+      await press(page, 'Add a channel…');
+      await page.getByLabel('Signing secret', { exact: true }).waitFor();
+      await look('channel-form');
+    });
 
     expect(faults).toEqual([]);
   });
@@ -248,15 +247,6 @@ interface Item {
 
 /** Fills no template: it ends at the limit of what a template may take. */
 const endless = '{% for a in (1..9000) %}{% for b in (1..9000) %}{% assign x = a | times: b %}{% endfor %}{% endfor %}';
-
-async function press(place: Page | Locator, name: string): Promise<void> {
-  await place.getByRole('button', { name, exact: true }).first().click();
-}
-
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  await target.waitFor();
-  while (!(await target.evaluate((node) => node === document.activeElement))) await page.keyboard.press('Tab');
-}
 
 async function typeInto(page: Page, field: Locator, text: string): Promise<void> {
   await tabTo(page, field);

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Page, Route } from 'playwright-core';
+import type { Route } from 'playwright-core';
 import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { testPassword } from '../support/tenant.ts';
 import { consoleStack } from './support/on-stack.ts';
 import { reasonToSkip } from './support/stage.ts';
+import { say } from './support/gestures.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of what the console does about faults are skipped: ${reason}\n`);
@@ -187,11 +188,6 @@ if (reason !== null) process.stdout.write(`tests of what the console does about 
     await context.close();
   });
 });
-
-async function say(page: Page, text: string): Promise<void> {
-  await page.getByLabel('Message', { exact: true }).fill(text);
-  await page.getByRole('button', { name: 'Send', exact: true }).click();
-}
 
 /** A refusal as the API words it. */
 function problem(status: number, code: string, context: Record<string, unknown>, retryAfter: number | null = null) {

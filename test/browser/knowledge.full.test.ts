@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { Locator, Page } from 'playwright-core';
 import { makeAgent, scripted } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { consoleStack } from './support/on-stack.ts';
 import { untilEnded } from './support/run-view.ts';
-import { lookAtWidths, reasonToSkip } from './support/stage.ts';
+import { reasonToSkip } from './support/stage.ts';
+import { choose, press, untilLoaded } from './support/gestures.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console's knowledge are skipped: ${reason}\n`);
@@ -88,10 +88,10 @@ const question = 'How are spare parts ordered?';
     await press(page, 'New evaluation…');
     const form = page.getByRole('dialog');
     await form.getByLabel('Name of the dataset').fill('Second');
-    await choose(page, form, 'Agent', new RegExp(String(agent['slug'])));
+    await choose(form, 'Agent', new RegExp(String(agent['slug'])));
     await form.getByLabel('Items (JSON)').fill(JSON.stringify(greetings));
     await form.getByLabel('Evaluators (JSON)').fill(JSON.stringify(contains));
-    await choose(page, form, 'Baseline', new RegExp(String(before['dataset_name'])));
+    await choose(form, 'Baseline', new RegExp(String(before['dataset_name'])));
     await press(form, 'Start');
     await page.getByRole('heading', { level: 1, name: 'Second' }).waitFor();
     const id = page.url().split('/').at(-1) ?? '';
@@ -115,7 +115,7 @@ const question = 'How are spare parts ordered?';
     const controls = [];
     for (const path of ['/knowledge', `/knowledge/${base.id}`, '/evaluations', `/evaluations/${evaluation.id}`]) {
       await page.goto(home + path);
-      await loaded(page);
+      await untilLoaded(page);
       controls.push(
         ...(await page
           .getByRole('main')
@@ -129,23 +129,20 @@ const question = 'How are spare parts ordered?';
   });
 
   test('each view fits, is accessible and breaks no policy, light and dark', async () => {
-    const { home } = on();
     const { base, evaluation } = await shown();
-    const faults: string[] = [];
-    for (const dark of [false, true]) {
-      const tab = await on().signedIn('/knowledge', { dark });
+
+    const faults = await on().looks('/knowledge', async (page, look) => {
       for (const [name, path] of [
         ['knowledge', '/knowledge'],
         ['knowledge-base', `/knowledge/${base.id}`],
         ['evaluations', '/evaluations'],
         ['evaluation', `/evaluations/${evaluation.id}`],
       ] as const) {
-        await tab.page.goto(home + path);
-        await loaded(tab.page);
-        faults.push(...(await lookAtWidths(tab, name)));
+        await page.goto(on().home + path);
+        await untilLoaded(page);
+        await look(name);
       }
-      await tab.context.close();
-    }
+    });
 
     expect(faults).toEqual([]);
   });
@@ -179,18 +176,3 @@ const contains = [{ key: 'has', type: 'contains' }];
 const greetings = [{ id: 'hello', input: scripted({ steps: [{ text: 'Well, hello.' }] }, 'Greet.'), expected: 'hello', tags: ['polite'] }];
 
 const newSlug = (prefix: string) => `${prefix}-${crypto.randomUUID().slice(0, 8)}`;
-
-async function press(place: Page | Locator, name: string): Promise<void> {
-  await place.getByRole('button', { name, exact: true }).first().click();
-}
-
-async function choose(page: Page, form: Locator, label: string, option: RegExp): Promise<void> {
-  await form.getByRole('button', { name: new RegExp(`${label}$`) }).click();
-  await page.getByRole('option', { name: option }).first().click();
-}
-
-/** Waits until the view shows what it has read. */
-async function loaded(page: Page): Promise<void> {
-  await page.getByRole('main').getByRole('heading', { level: 1 }).waitFor();
-  await page.getByText('Loading…').first().waitFor({ state: 'detached' });
-}

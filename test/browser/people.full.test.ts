@@ -2,81 +2,59 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSync } from 'otplib';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { BrowserContext, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { BrowserContext, Page } from 'playwright-core';
 import { change } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { priceCall } from '../support/budgets.ts';
-import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
-import { makeAgent, scripted } from '../support/scenario.ts';
-import { startOwnStack, type Stack } from '../support/stack.ts';
+import { endOf, watchRun } from '../support/run-checks.ts';
+import { makeAgent, scripted, startRun } from '../support/scenario.ts';
+import type { Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { makeUser, testPassword, type TestUser } from '../support/tenant.ts';
-import { lookAtWidths, openStage, openTab, prepareConsole, reasonToSkip, signIn, type Stage } from './support/stage.ts';
+import { choose, press, tabTo, untilLoaded } from './support/gestures.ts';
+import { consoleStack } from './support/on-stack.ts';
+import { openTab, reasonToSkip } from './support/stage.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console are skipped: ${reason}\n`);
 
-// A look at every view takes minutes on a busy machine.
-jest.setTimeout(900_000);
-
 const linkUrl = 'http://longhaul.test/console';
 
 (reason === null ? describe : describe.skip)('usage, people and operators in the console', () => {
-  let stage: Stage;
-  let stack: Stack;
-  let models: ModelServer;
-  let mails: string;
-  let home: string;
-
-  beforeAll(async () => {
-    const dir = prepareConsole();
-    mails = mkdtempSync(join(tmpdir(), 'longhaul-console-mails-'));
-    models = await startModelServer();
-    stack = await startOwnStack({
-      processes: ['api', 'worker-runs'],
-      modelBaseUrl: models.baseUrl,
-      env: {
-        CONSOLE_DIR: dir,
-        MAIL_DIR: mails,
-        MAIL_LINK_URL: linkUrl,
-        OAUTH_CONSENT_URL: `${linkUrl}/consent`,
-        RATE_LIMITS: 'principal=100000/60,workspace=100000/60,anonymous=off,login_pair=1000/60,login_ip=1000/60,invitation_accept=1000/60',
-      },
-    });
-    await priceCall(stack.db, 'compatible/scripted', '0.1');
-    stage = await openStage();
-    home = `${stack.url()}/console/w/${stack.tenant.workspaceId}`;
+  const mails = mkdtempSync(join(tmpdir(), 'longhaul-console-mails-'));
+  const on = consoleStack({
+    env: {
+      MAIL_DIR: mails,
+      MAIL_LINK_URL: linkUrl,
+      OAUTH_CONSENT_URL: `${linkUrl}/consent`,
+      RATE_LIMITS: 'principal=100000/60,workspace=100000/60,anonymous=off,login_pair=1000/60,login_ip=1000/60,invitation_accept=1000/60',
+    },
   });
 
-  afterAll(async () => {
-    await stage?.close();
-    await stack?.stop();
-    await models?.close();
-    rmSync(mails, { recursive: true, force: true });
-  });
+  beforeAll(() => priceCall(on().stack.db, 'compatible/scripted', '0.1'));
+  afterAll(() => rmSync(mails, { recursive: true, force: true }));
 
   /** A user of the tenant's own workspace, who shares nothing with other tests. */
   const person = (role: TestUser['role'], scope: TestUser['scope'] = 'workspace') => {
-    const { organizationId, workspaceId } = stack.tenant;
-    return makeUser(stack.db, stack.keys, { role, scope, organizationId, workspaceId: scope === 'workspace' ? workspaceId : null });
+    const { organizationId, workspaceId } = on().stack.tenant;
+    return makeUser(on().stack.db, on().stack.keys, {
+      role,
+      scope,
+      organizationId,
+      workspaceId: scope === 'workspace' ? workspaceId : null,
+    });
   };
 
-  async function openAs(user: Pick<TestUser, 'email'>, path: string, context?: BrowserContext) {
-    const own = context ?? (await stage.context());
-    const tab = await openTab(own, home + path);
-    await signIn(tab.page, user);
-    // past the sign-in, which has a heading too
-    await tab.page.locator('#content h1').waitFor();
-    return { ...tab, context: own };
-  }
+  const openAs = (user: Pick<TestUser, 'email'>, path: string, context?: BrowserContext) =>
+    on().signedIn(path, { user, ...(context && { context }) });
 
   /** As if somebody had signed in an hour ago: what asks for a fresh factor asks them again. */
   const signedInLongAgo = ({ id }: Pick<TestUser, 'id'>) =>
-    sweep(stack.db, (em) => change(em, `update sessions set verified_at = now() - interval '1 hour' where user_id = ?`, [id]));
+    sweep(on().stack.db, (em) => change(em, `update sessions set verified_at = now() - interval '1 hour' where user_id = ?`, [id]));
 
   test('a budget is met in a chat, raised in another browser, and the chat goes on without a reload', async () => {
-    const agent = await makeAgent(stack, []);
+    const agent = await makeAgent(on().stack, []);
     const admin = await person('admin');
     const budget = await openAs(admin, '/budgets');
     await press(budget.page, 'Set a budget…');
@@ -107,13 +85,13 @@ const linkUrl = 'http://longhaul.test/console';
       .first()
       .waitFor();
     expect(loads()).toBe(0);
-    const { body } = await stack.request('GET', `/budgets/${stack.tenant.workspaceId}?period=day`);
+    const { body } = await on().stack.request('GET', `/budgets/${on().stack.tenant.workspaceId}?period=day`);
     expect(body).toMatchObject({ limit_amount: '100.00', is_enforced: true });
     await Promise.all([budget.context.close(), chat.context.close()]);
   });
 
   test('two people change one budget: what one side alone has changed is merged, the rest is chosen, nothing is lost', async () => {
-    await stack.request('PUT', `/budgets/${stack.tenant.workspaceId}`, {
+    await on().stack.request('PUT', `/budgets/${on().stack.tenant.workspaceId}`, {
       body: { period: 'month', limit_amount: '50', alert_threshold_pct: 80 },
     });
     const { page, context } = await openAs(await person('admin'), '/budgets');
@@ -121,7 +99,7 @@ const linkUrl = 'http://longhaul.test/console';
     await press(row, 'Change…');
     await page.getByLabel('Limit', { exact: true }).fill('70');
 
-    await stack.request('PUT', `/budgets/${stack.tenant.workspaceId}`, {
+    await on().stack.request('PUT', `/budgets/${on().stack.tenant.workspaceId}`, {
       body: { period: 'month', limit_amount: '60', alert_threshold_pct: 90 },
     });
     await press(page, 'Save');
@@ -129,7 +107,7 @@ const linkUrl = 'http://longhaul.test/console';
     await press(page, 'Save');
     await row.getByText('70.00 USD').first().waitFor();
 
-    expect((await stack.request('GET', `/budgets/${stack.tenant.workspaceId}?period=month`)).body).toMatchObject({
+    expect((await on().stack.request('GET', `/budgets/${on().stack.tenant.workspaceId}?period=month`)).body).toMatchObject({
       limit_amount: '70.00',
       alert_threshold_pct: 90,
     });
@@ -138,7 +116,7 @@ const linkUrl = 'http://longhaul.test/console';
 
   test('a field that the server refuses says so itself and has the focus; what was typed stays', async () => {
     const { page, context } = await openAs(await person('admin'), '/budgets');
-    await stack.request('PUT', `/budgets/${stack.tenant.workspaceId}`, { body: { period: 'month', limit_amount: '70' } });
+    await on().stack.request('PUT', `/budgets/${on().stack.tenant.workspaceId}`, { body: { period: 'month', limit_amount: '70' } });
     await press(page.getByRole('row', { name: /month/ }), 'Change…');
 
     await page.getByLabel('Limit', { exact: true }).fill('12 apples');
@@ -152,7 +130,7 @@ const linkUrl = 'http://longhaul.test/console';
 
   test('a colleague is invited by keyboard at 320 px, accepts in another browser, and sees what a viewer sees', async () => {
     const email = `colleague-${crypto.randomUUID().slice(0, 8)}@example.test`;
-    const { page, context } = await openAs(await person('admin'), '/invitations', await stage.context({ width: 320 }));
+    const { page, context } = await openAs(await person('admin'), '/invitations', await on().stage.context({ width: 320 }));
     await tabTo(page, page.getByRole('button', { name: 'Invite…' }));
     await page.keyboard.press('Enter');
     await until(() => page.getByLabel('Email address').evaluate((node) => node === document.activeElement));
@@ -161,7 +139,7 @@ const linkUrl = 'http://longhaul.test/console';
     await page.getByText(email).waitFor();
     const token = await mailedToken(mails, email, 'invitation');
 
-    const theirs = await openTab(await stage.context(), `${stack.url()}/console/invitation#token=${token}`);
+    const theirs = await openTab(await on().stage.context(), `${on().stack.url()}/console/invitation#token=${token}`);
     await theirs.page.getByLabel('Email address').fill(email);
     await theirs.page.getByLabel('Your name').fill('New Colleague');
     await theirs.page.getByLabel('New password').fill(testPassword);
@@ -171,10 +149,10 @@ const linkUrl = 'http://longhaul.test/console';
     const links = await theirs.page.getByRole('navigation').getByRole('link').allTextContents();
     expect(links).toContain('Budgets');
     expect(links.filter((link) => ['Invitations', 'Service keys', 'Audit log', 'Organizations'].includes(link))).toEqual([]);
-    await theirs.page.goto(`${home}/budgets`);
+    await theirs.page.goto(`${on().home}/budgets`);
     await theirs.page.getByRole('heading', { name: 'Budgets' }).waitFor();
     expect(await theirs.page.getByRole('button', { name: 'Set a budget…' }).count()).toBe(0);
-    const users = (await stack.request('GET', `/users?q=${encodeURIComponent(email)}`)).body as { items: object[] };
+    const users = (await on().stack.request('GET', `/users?q=${encodeURIComponent(email)}`)).body as { items: object[] };
     expect(users.items).toMatchObject([{ email, full_name: 'New Colleague', role: 'viewer' }]);
     await Promise.all([context.close(), theirs.page.context().close()]);
   });
@@ -187,7 +165,7 @@ const linkUrl = 'http://longhaul.test/console';
     const plaintext = (await page.getByRole('dialog').locator('code').textContent()) ?? '';
     const stored = await page.evaluate(() => JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)]));
 
-    const used = await stack.request('GET', '/runs', { credential: plaintext });
+    const used = await on().stack.request('GET', '/runs', { credential: plaintext });
     await press(page, 'I have it');
     await page.getByRole('row', { name: /CI/ }).waitFor();
     const shown = await page.content();
@@ -216,7 +194,7 @@ const linkUrl = 'http://longhaul.test/console';
     await page.getByText('A code of your authenticator app').waitFor();
 
     expect(codes.split('\n').length).toBeGreaterThanOrEqual(8);
-    const login = await stack.request('POST', '/auth/login', { body: { email: member.email, password: testPassword } });
+    const login = await on().stack.request('POST', '/auth/login', { body: { email: member.email, password: testPassword } });
     expect(login.body).toMatchObject({ mfa_required: true });
     await context.close();
   });
@@ -260,7 +238,7 @@ const linkUrl = 'http://longhaul.test/console';
       await page.getByRole('table').first().waitFor();
       const links = await page.getByRole('navigation').getByRole('link').allTextContents();
       const accounts = await page.getByRole('heading', { name: 'Accounts' }).count();
-      await page.goto(`${home}/settings`);
+      await page.goto(`${on().home}/settings`);
       await page.getByRole('heading', { name: 'Workspaces' }).waitFor();
       const secrets = await page.getByRole('heading', { name: 'Secrets' }).count();
       const rules = await page.getByRole('heading', { name: 'Sign-in and retention' }).count();
@@ -272,11 +250,11 @@ const linkUrl = 'http://longhaul.test/console';
     expect(await controls(await person('member'))).toEqual([false, false, 0, 1, 0]);
     expect(await controls(await person('admin'))).toEqual([true, false, 1, 1, 1]);
     expect(await controls(await person('owner'))).toEqual([true, false, 1, 1, 1]);
-    expect(await controls(stack.tenant.users.operator)).toEqual([true, true, 1, 1, 1]);
+    expect(await controls(on().stack.tenant.users.operator)).toEqual([true, true, 1, 1, 1]);
   });
 
   test('an application is let in with some of what it asks for, and refused', async () => {
-    const client = await publicClient(stack);
+    const client = await publicClient(on().stack);
     const { page, context } = await openAs(await person('member'), '/runs');
     const answers: string[] = [];
     await context.route('https://app.test/**', (route) => {
@@ -284,13 +262,13 @@ const linkUrl = 'http://longhaul.test/console';
       return route.fulfill({ status: 200, contentType: 'text/html', body: '<title>app</title>' });
     });
 
-    await page.goto(await consentAddress(stack, client));
+    await page.goto(await consentAddress(on().stack, client));
     await page.getByRole('heading', { name: 'Allow Calendar?' }).waitFor();
     await page.getByText('app.test').waitFor();
     await page.getByRole('checkbox').last().uncheck();
     await press(page, 'Allow');
     await until(() => answers.length === 1);
-    await page.goto(await consentAddress(stack, client));
+    await page.goto(await consentAddress(on().stack, client));
     await press(page, 'Deny');
     await until(() => answers.length === 2);
 
@@ -301,7 +279,7 @@ const linkUrl = 'http://longhaul.test/console';
 
   test('an operator sees one organization alone, acts as one of its people, and is told of both on every view', async () => {
     const target = await person('member');
-    const { page, context } = await openAs(stack.tenant.users.operator, '/operator/organizations');
+    const { page, context } = await openAs(on().stack.tenant.users.operator, '/operator/organizations');
     const asked: (string | undefined)[] = [];
     page.on('request', (request) => {
       if (request.url().endsWith('/auth/me')) asked.push(request.headers()['x-view-organization']);
@@ -319,7 +297,7 @@ const linkUrl = 'http://longhaul.test/console';
     await press(page, 'See everything again');
     await page.getByText(/alone, as if there were nothing else/).waitFor({ state: 'detached' });
 
-    await page.goto(`${home}/operator/impersonations`);
+    await page.goto(`${on().home}/operator/impersonations`);
     await press(page, 'Act as somebody…');
     await page.getByLabel('Reason').fill('A look at what they see');
     await choose(page, 'Who', new RegExp(target.email));
@@ -330,9 +308,9 @@ const linkUrl = 'http://longhaul.test/console';
     await press(page, 'Be yourself again');
     await page.getByRole('link', { name: 'System' }).waitFor();
 
-    const { body } = await stack.request('GET', '/impersonations', { credential: stack.tenant.tokens.operator });
+    const { body } = await on().stack.request('GET', '/impersonations', { credential: on().stack.tenant.tokens.operator });
     await until(async () => {
-      const now = await stack.request('GET', '/impersonations', { credential: stack.tenant.tokens.operator });
+      const now = await on().stack.request('GET', '/impersonations', { credential: on().stack.tenant.tokens.operator });
       return (now.body as { items: { ended_at: string | null }[] }).items[0]?.ended_at !== null;
     });
     expect(body).toMatchObject({ items: [{ target_user_id: target.id, reason: 'A look at what they see' }] });
@@ -340,60 +318,54 @@ const linkUrl = 'http://longhaul.test/console';
   });
 
   test('every view has nothing for axe, fits, and keeps to the policy: at 320 and 1280 px, light and dark', async () => {
-    const { operator } = stack.tenant.users;
+    const { stack, home } = on();
+    const { operator, admin } = stack.tenant.users;
     const target = await person('member');
     await stack.request('POST', '/alert-rules', { body: { name: 'Failures', kind: 'run_failures', operator: 'gte', threshold: '1' } });
+    const budget = { period: 'day', limit_amount: '100', is_enforced: true };
+    await stack.request('PUT', `/budgets/${stack.tenant.workspaceId}`, { body: budget, credential: admin.token });
+    const run = await startRun(stack, (await makeAgent(stack, [])).id, scripted({ steps: [{ text: 'It costs something.' }] }));
+    await endOf(watchRun(stack, run.id));
     const client = await publicClient(stack);
-    const faults: string[] = [];
-    for (const dark of [false, true]) {
-      const tab = await openAs(operator, '/usage', await stage.context({ dark }));
-      const views = [
-        ['/usage?calls=shown', 'Usage'],
-        ['/budgets', 'Budgets'],
-        ['/prices', 'Prices'],
-        ['/alerts', 'Alerts'],
-        ['/alert-rules', 'Alert rules'],
-        ['/people', 'People'],
-        [`/people/${target.id}`, target.email],
-        ['/invitations', 'Invitations'],
-        ['/service-keys', 'Service keys'],
-        ['/audit-log', 'Audit log'],
-        ['/settings', 'Settings'],
-        ['/account', 'Your account'],
-        ['/operator/organizations', 'Organizations'],
-        ['/operator/impersonations', 'Impersonations'],
-        ['/operator/oauth-clients', 'OAuth clients'],
-        ['/operator/system', 'System'],
-      ] as const;
-      for (const [path, sign] of views) {
-        await tab.page.goto(home + path);
-        await tab.page.getByRole('heading', { level: 1, name: sign }).waitFor();
-        await tab.page.getByText('Loading…').first().waitFor({ state: 'detached' });
-        if (path.startsWith('/usage')) await tab.page.locator('canvas').first().waitFor();
-        faults.push(...(await lookAtWidths(tab, path.slice(1).replace(/\?.*/, '').replaceAll('/', '-').replace(target.id, 'one'))));
-      }
-      await tab.page.goto(`${home}/budgets`);
-      await press(tab.page, 'Change…');
-      await tab.page.getByRole('dialog').getByLabel('Limit', { exact: true }).waitFor();
-      faults.push(...(await lookAtWidths(tab, 'budget-form')));
-      await tab.page.goto(await consentAddress(stack, client));
-      await tab.page.getByRole('heading', { name: 'Allow Calendar?' }).waitFor();
-      faults.push(...(await lookAtWidths(tab, 'consent')));
-      await tab.context.close();
-    }
+    const views = [
+      ['/usage?calls=shown', 'Usage'],
+      ['/budgets', 'Budgets'],
+      ['/prices', 'Prices'],
+      ['/alerts', 'Alerts'],
+      ['/alert-rules', 'Alert rules'],
+      ['/people', 'People'],
+      [`/people/${target.id}`, target.email],
+      ['/invitations', 'Invitations'],
+      ['/service-keys', 'Service keys'],
+      ['/audit-log', 'Audit log'],
+      ['/settings', 'Settings'],
+      ['/account', 'Your account'],
+      ['/operator/organizations', 'Organizations'],
+      ['/operator/impersonations', 'Impersonations'],
+      ['/operator/oauth-clients', 'OAuth clients'],
+      ['/operator/system', 'System'],
+    ] as const;
 
-    expect(faults).toEqual([]);
+    const visit = async (page: Page, look: (name: string) => Promise<void>) => {
+      for (const [path, sign] of views) {
+        await page.goto(home + path);
+        await page.getByRole('heading', { level: 1, name: sign }).waitFor();
+        await untilLoaded(page);
+        if (path.startsWith('/usage')) await page.locator('canvas').first().waitFor();
+        await look(path.slice(1).replace(/\?.*/, '').replaceAll('/', '-').replace(target.id, 'one'));
+      }
+      await page.goto(`${home}/budgets`);
+      await press(page, 'Change…');
+      await page.getByRole('dialog').getByLabel('Limit', { exact: true }).waitFor();
+      await look('budget-form');
+      await page.goto(await consentAddress(stack, client));
+      await page.getByRole('heading', { name: 'Allow Calendar?' }).waitFor();
+      await look('consent');
+    };
+
+    expect(await on().looks('/usage', visit, operator)).toEqual([]);
   });
 });
-
-async function press(place: Page | Locator, name: string): Promise<void> {
-  await place.getByRole('button', { name, exact: true }).first().click();
-}
-
-async function choose(page: Page, label: string, option: RegExp): Promise<void> {
-  await page.getByRole('button', { name: new RegExp(`${label}$`) }).click();
-  await page.getByRole('option', { name: option }).first().click();
-}
 
 async function say(page: Page, text: string, { ifEmpty = false } = {}): Promise<void> {
   const field = page.getByLabel('Message');
@@ -407,11 +379,6 @@ function countLoads(page: Page): () => number {
   let loads = 0;
   page.on('load', () => loads++);
   return () => loads;
-}
-
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  await target.waitFor();
-  while (!(await target.evaluate((node) => node === document.activeElement))) await page.keyboard.press('Tab');
 }
 
 async function confirmPassword(page: Page): Promise<void> {

@@ -3,7 +3,8 @@ import type { Page } from 'playwright-core';
 import { created, makeAgent, scripted, startRun, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { consoleStack } from './support/on-stack.ts';
-import { lookAtWidths, reasonToSkip } from './support/stage.ts';
+import { reasonToSkip } from './support/stage.ts';
+import { say } from './support/gestures.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console's runs are skipped: ${reason}\n`);
@@ -294,43 +295,35 @@ interface RunRow {
 
   test('every part of these views has nothing for axe, fits, and keeps to the policy: at 320 and 1280 px, light and dark', async () => {
     const asked = await askingRuns(1);
-    const { stack, signedIn, home } = on();
+    const { stack, looks, home } = on();
     const agent = await makeAgent(stack, []);
     const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Look.' }] }));
     await until(async () => (await listed(`agent_id=${agent.id}&status=succeeded`)).length === 1);
-    const faults: string[] = [];
-    for (const dark of [false, true]) {
-      const tab = await signedIn('/runs', { dark });
-      const { page } = tab;
+
+    const faults = await looks('/runs', async (page, look) => {
       await page.getByRole('table').waitFor();
       await page.getByText('More filters').click();
-      faults.push(...(await lookAtWidths(tab, 'runs')));
+      await look('runs');
       for (const name of ['conversation', 'steps', 'messages', 'tree']) {
         await page.goto(`${home}/runs/${run.id}?tab=${name}`);
         await page.locator('[role="tabpanel"] :is(li, details)').first().waitFor();
-        faults.push(...(await lookAtWidths(tab, `run-${name}`)));
+        await look(`run-${name}`);
       }
       await page.goto(`${home}/approvals`);
       const card = page.getByRole('article', { name: new RegExp(asked.slug) });
       await card.getByLabel('Select').check();
       await card.getByRole('button', { name: 'Edit and approve' }).click();
       await card.getByLabel('n', { exact: true }).fill('2');
-      faults.push(...(await lookAtWidths(tab, 'approvals')));
+      await look('approvals');
       await page.goto(`${home}/playground?agent=${agent.id}`);
       await page.locator('input[type=file]').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
       await page.getByText('ready', { exact: true }).waitFor();
-      faults.push(...(await lookAtWidths(tab, 'playground')));
+      await look('playground');
       await page.keyboard.press('Control+k');
       await page.getByRole('menuitem').first().waitFor();
-      faults.push(...(await lookAtWidths(tab, 'palette')));
-      await tab.context.close();
-    }
+      await look('palette');
+    });
 
     expect(faults).toEqual([]);
   });
 });
-
-async function say(page: Page, text: string): Promise<void> {
-  await page.getByLabel('Message', { exact: true }).fill(text);
-  await page.getByRole('button', { name: 'Send', exact: true }).click();
-}

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { writeTool } from '../support/scenario.ts';
 import { consoleStack } from './support/on-stack.ts';
-import { lookAtWidths, reasonToSkip } from './support/stage.ts';
+import { reasonToSkip } from './support/stage.ts';
+import { press, untilLoaded } from './support/gestures.ts';
 
 const reason = await reasonToSkip();
 if (reason !== null) process.stdout.write(`tests of the console's tools are skipped: ${reason}\n`);
@@ -217,7 +218,7 @@ if (reason !== null) process.stdout.write(`tests of the console's tools are skip
     const controls = [];
     for (const path of ['/tools', `/tools/${tool.id}`, '/toolkits', `/toolkits/${toolkit.id}`, '/skills', `/skills/${skill.id}`]) {
       await page.goto(home + path);
-      await loaded(page);
+      await untilLoaded(page);
       controls.push(
         ...(await page
           .getByRole('main')
@@ -235,20 +236,18 @@ if (reason !== null) process.stdout.write(`tests of the console's tools are skip
     const tool = await made('/tools', { ...writeTool(newSlug('look'), effects), secrets_required: ['api_key'] });
     const [toolkit, skill] = [await newToolkit(), await newSkill()];
     const one = { tools: tool.id, toolkits: toolkit.id, skills: skill.id };
-    const faults: string[] = [];
-    for (const dark of [false, true]) {
-      const tab = await on().signedIn('/tools', { dark });
+
+    const faults = await on().looks('/tools', async (page, look) => {
       for (const [area, id] of Object.entries(one))
         for (const [name, path] of [
           [area, `/${area}`],
           [`${area}-one`, `/${area}/${id}`],
         ] as const) {
-          await tab.page.goto(home + path);
-          await loaded(tab.page);
-          faults.push(...(await lookAtWidths(tab, name)));
+          await page.goto(home + path);
+          await untilLoaded(page);
+          await look(name);
         }
-      await tab.context.close();
-    }
+    });
 
     expect(faults).toEqual([]);
   });
@@ -265,10 +264,6 @@ function orders(paths: Readonly<Record<string, Readonly<Record<string, readonly 
   return JSON.stringify({ openapi: '3.1.0', info: { title: 'Orders', version: '1' }, paths: Object.fromEntries(described) });
 }
 
-async function press(place: Page | Locator, name: string): Promise<void> {
-  await place.getByRole('button', { name, exact: true }).first().click();
-}
-
 async function activate(revision: Locator, page: Page, label: string): Promise<void> {
   await press(revision, label);
   await press(page.getByRole('dialog'), 'Activate');
@@ -283,10 +278,4 @@ async function importSkill(page: Page, markdown: string): Promise<void> {
 
 function storageOf(page: Page): Promise<string> {
   return page.evaluate(() => JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)]));
-}
-
-/** Waits until the view shows what it has read. */
-async function loaded(page: Page): Promise<void> {
-  await page.getByRole('main').getByRole('heading', { level: 1 }).waitFor();
-  await page.getByText('Loading…').first().waitFor({ state: 'detached' });
 }

@@ -55,10 +55,9 @@ function EditProfile() {
       ]}
       read={async () => {
         const me = await api.getMe({});
-        const etag = etagOf(me);
         return {
           values: { full_name: me.user?.full_name ?? '', email: me.user?.email ?? '', locale: me.locale ?? '' },
-          ...(etag !== undefined && { etag }),
+          etag: etagOf(me),
         };
       }}
       toContent={({ full_name = '', email = '', locale = '' }): Views['MeUpdate'] | null =>

@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { api, type Views } from '../app/api.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { readJson } from '../ui/json-editor.tsx';
+import { readJson } from '../ui/read-json.ts';
 import { Fault } from '../ui/notice.tsx';
 import { saveFile } from '../ui/save-file.ts';
 import { agentTexts as a } from './messages.ts';

@@ -97,8 +97,7 @@ function AlertActions({ alert }: { readonly alert: Alert }) {
   const queries = useQueryClient();
   const refresh = () => queries.invalidateQueries({ queryKey: ['alert', alert.id] });
   const change = useIntent(async (content: Views['AlertUpdate'], options) => {
-    const ifMatch = etagOf(alert);
-    await api.updateAlert({ alert_id: alert.id, ...content }, { ...options, ...(ifMatch !== undefined && { ifMatch }) });
+    await api.updateAlert({ alert_id: alert.id, ...content }, { ...options, ifMatch: etagOf(alert) });
     await refresh();
   });
   if (alert.status === 'resolved') return null;

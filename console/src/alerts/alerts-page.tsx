@@ -6,8 +6,7 @@ import { t } from '../messages/en.ts';
 import { Choice } from '../ui/choice.tsx';
 import type { Column } from '../ui/data-grid.tsx';
 import { useLiveList } from '../ui/live-list.ts';
-import { Fault } from '../ui/notice.tsx';
-import { Filters, Page } from '../ui/page.tsx';
+import { Filters, ListNotice, MoreRows, Page } from '../ui/page.tsx';
 import { oneOf } from '../ui/search.ts';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -71,19 +70,9 @@ export function AlertsPage() {
           onChange={(value) => set('severity', value)}
         />
       </Filters>
-      {list.error !== null && <Fault error={list.error} />}
-      {list.isLoading && list.rows.length === 0 && <p role="status">{t.list.loading}</p>}
-      {!list.isLoading && list.rows.length === 0 && list.error === null && (
-        <p className="hint">{Object.keys(search).length > 0 ? t.list.emptyFiltered : t.list.empty}</p>
-      )}
+      <ListNotice list={list} isFiltered={Object.keys(search).length > 0} />
       {list.rows.length > 0 && <Table label={a.alerts} columns={columnsFor(workspaceId)} rows={list.rows} keyOf={({ id }) => id} />}
-      {list.hasOlder && (
-        <div>
-          <Button onPress={() => void list.loadOlder()} isPending={list.isLoadingOlder}>
-            {t.list.more}
-          </Button>
-        </div>
-      )}
+      <MoreRows list={list} />
     </Page>
   );
 }

@@ -124,7 +124,6 @@ export function EditRule({ rule }: { readonly rule: Rule }) {
       fields={[{ name: 'name', label: a.fields.name }, ...common]}
       read={async () => {
         const now = await api.getAlertRule({ rule_id: rule.id });
-        const etag = etagOf(now);
         const webhook = now.targets.find((target) => target.kind === 'webhook');
         const values = {
           name: now.name,
@@ -140,7 +139,7 @@ export function EditRule({ rule }: { readonly rule: Rule }) {
           secret: webhook?.secret_name ?? '',
           is_active: now.is_active ? 'true' : '',
         };
-        return { values, ...(etag !== undefined && { etag }) };
+        return { values, etag: etagOf(now) };
       }}
       toContent={(values) => toFields(values, kept)}
       write={(content, options) => api.updateAlertRule({ rule_id: rule.id, ...content }, options)}

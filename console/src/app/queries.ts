@@ -51,6 +51,12 @@ session.onLeave(() => {
 impersonation.subscribe(() => queryClient.clear());
 
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => api.getMe({}, { signal }), staleTime: 30_000 });
+/** The agents that can be seen, for choices and names. */
+export const agentsQuery = queryOptions({
+  queryKey: ['agents'],
+  queryFn: ({ signal }) => api.listAgents({ limit: 200 }, { signal }),
+  staleTime: 60_000,
+});
 export const workspacesQuery = queryOptions({
   queryKey: ['workspaces'],
   queryFn: ({ signal }) => api.listWorkspaces({ limit: 200 }, { signal }),

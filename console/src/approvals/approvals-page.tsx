@@ -8,6 +8,7 @@ import { useTitle } from '../app/card-page.tsx';
 import { useKeys } from '../app/keys.tsx';
 import { approvalsRoute } from './routes.ts';
 import { t } from '../messages/en.ts';
+import { approvalTexts } from './messages.ts';
 import { Fault, Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 import { ApproveSelected, type ApproveSelectedHandle } from './approve-selected.tsx';
@@ -26,7 +27,7 @@ interface Asked {
 
 /** Every question that waits for somebody, oldest first. */
 export function ApprovalsPage() {
-  useTitle(t.approvals.title);
+  useTitle(approvalTexts.title);
   const { workspaceId } = approvalsRoute.useParams();
   const runs = useQuery(pendingRunsQuery(workspaceId));
   const shown = (runs.data ?? []).toSorted((a, b) => a.created_at.localeCompare(b.created_at)).slice(0, runsShown);
@@ -49,8 +50,8 @@ export function ApprovalsPage() {
   return (
     <div className={styles.page}>
       <div className={styles.top}>
-        <h1>{t.approvals.title}</h1>
-        {asked.length > 0 && <span className="hint">{t.approvals.keysHint}</span>}
+        <h1>{approvalTexts.title}</h1>
+        {asked.length > 0 && <span className="hint">{approvalTexts.keysHint}</span>}
       </div>
       {runs.error !== null && <Fault error={runs.error} onRetry={() => void runs.refetch()} />}
       {said !== '' && <Notice tone="plain" text={said} />}
@@ -58,7 +59,7 @@ export function ApprovalsPage() {
         <div key={error.correlationId} className="stack">
           <Fault error={error} />
           <div>
-            <Button onPress={() => setTooLate(tooLate.filter((one) => one !== error))}>{t.approvals.dismiss}</Button>
+            <Button onPress={() => setTooLate(tooLate.filter((one) => one !== error))}>{approvalTexts.dismiss}</Button>
           </div>
         </div>
       ))}
@@ -68,12 +69,12 @@ export function ApprovalsPage() {
         onClear={() => setChosen(new Set())}
         onDone={(count) => {
           setChosen(new Set());
-          setSaid(t.approvals.approvedSome(count));
+          setSaid(approvalTexts.approvedSome(count));
         }}
       />
       {runs.isPending && <p role="status">{t.list.loading}</p>}
       {runs.data !== undefined && asked.length === 0 && !lists.some((list) => list.isPending) && (
-        <p className="hint">{t.approvals.empty}</p>
+        <p className="hint">{approvalTexts.empty}</p>
       )}
       <ol className={styles.list}>
         {asked.map(({ run, approval }) => (
@@ -92,7 +93,7 @@ export function ApprovalsPage() {
               onFocus={() => setCurrent(approval.id)}
               onTooLate={(error) => setTooLate((before) => [...before, error])}
               selection={{ isSelected: chosen.has(seenAs(approval)), onChange: (isChosen) => choose(seenAs(approval), isChosen) }}
-              onAnswered={(decision) => setSaid(`${approval.tool_slug ?? approval.reason}: ${t.approvals.done(decision)}`)}
+              onAnswered={(decision) => setSaid(`${approval.tool_slug ?? approval.reason}: ${approvalTexts.done(decision)}`)}
             />
           </li>
         ))}

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useImperativeHandle, type Ref } from 'react';
 import { Button } from 'react-aria-components';
 import { api } from '../app/api.ts';
-import { t } from '../messages/en.ts';
+import { approvalTexts } from './messages.ts';
 import { Fault } from '../ui/notice.tsx';
 import { useIntent } from '../ui/use-intent.ts';
 import styles from './approvals.module.css';
@@ -31,18 +31,18 @@ export function ApproveSelected({ questions, ref, onDone, onClear }: ApproveSele
   useImperativeHandle(ref, () => ({ approve: () => void (questions.length > 0 && approve()) }));
   if (questions.length === 0 && error === null) return null;
   return (
-    <section className={styles.selected} aria-label={t.approvals.selected(questions.length)}>
+    <section className={styles.selected} aria-label={approvalTexts.selected(questions.length)}>
       {error !== null && <Fault error={error} />}
       <p role="status">
-        {t.approvals.selected(questions.length)} <span className="hint">{t.approvals.together}</span>
+        {approvalTexts.selected(questions.length)} <span className="hint">{approvalTexts.together}</span>
       </p>
       {questions.length > 0 && (
         <div className="actions">
           <Button className="react-aria-Button primary" isPending={isBusy} onPress={() => void approve()}>
-            {t.approvals.approveSelected(questions.length)}
+            {approvalTexts.approveSelected(questions.length)}
           </Button>
           <Button isDisabled={isBusy} onPress={onClear}>
-            {t.approvals.clearSelected}
+            {approvalTexts.clearSelected}
           </Button>
         </div>
       )}

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { t } from '../messages/en.ts';
+import { approvalTexts } from './messages.ts';
 import { Check } from '../ui/check.tsx';
 import { Area, Field } from '../ui/fields.tsx';
 import { valueIn } from './args-text.ts';
@@ -52,7 +52,7 @@ function JsonArgument({ name, value, isFirst, onChange }: ArgumentProps) {
     setText(next);
     onChange(valueIn(next));
   };
-  const error = valueIn(text) === undefined ? t.approvals.invalidJson : null;
+  const error = valueIn(text) === undefined ? approvalTexts.invalidJson : null;
   if (typeof value === 'number') return <Field label={name} value={text} onChange={change} error={error} autoFocus={isFirst} />;
   return (
     <Area

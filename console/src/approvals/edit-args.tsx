@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
 import { t } from '../messages/en.ts';
+import { approvalTexts } from './messages.ts';
 import { Choice } from '../ui/choice.tsx';
 import { Area } from '../ui/fields.tsx';
 import { ArgsForm } from './args-form.tsx';
@@ -24,19 +25,19 @@ export function EditArgs({ args, isBusy, onDone, onCancel }: EditArgsProps) {
   return (
     <div className="stack">
       <Choice
-        label={t.approvals.editAs}
+        label={approvalTexts.editAs}
         value={isValid ? mode : 'json'}
         onChange={setMode}
         options={[
-          { id: 'form', label: t.approvals.asForm },
-          { id: 'json', label: t.approvals.asJson },
+          { id: 'form', label: approvalTexts.asForm },
+          { id: 'json', label: approvalTexts.asJson },
         ]}
       />
       {mode === 'form' && isValid ? (
         <ArgsForm args={read} onChange={(next) => setText(JSON.stringify(next, null, 2))} onWrong={setWrong} />
       ) : (
         <Area
-          label={t.approvals.after}
+          label={approvalTexts.after}
           isMono
           rows={Math.min(20, text.split('\n').length + 1)}
           value={text}
@@ -53,7 +54,7 @@ export function EditArgs({ args, isBusy, onDone, onCancel }: EditArgsProps) {
           isDisabled={!isValid || (mode === 'form' && isWrong)}
           onPress={() => isValid && onDone(read)}
         >
-          {t.approvals.editDo}
+          {approvalTexts.editDo}
         </Button>
         <Button onPress={onCancel}>{t.actions.cancel}</Button>
       </div>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { t } from '../messages/en.ts';
+import { approvalTexts } from './messages.ts';
 import styles from './approvals.module.css';
 import { pendingRunsQuery } from './pending.ts';
 
@@ -9,9 +9,9 @@ export function PendingCount({ workspaceId }: { readonly workspaceId: string }) 
   const count = data.reduce((sum, run) => sum + run.pending_approvals, 0);
   if (count === 0) return null;
   return (
-    <span className={styles.count} title={t.approvals.pending(count)}>
+    <span className={styles.count} title={approvalTexts.pending(count)}>
       <span aria-hidden="true">{count}</span>
-      <span className="hidden">{t.approvals.pending(count)}</span>
+      <span className="hidden">{approvalTexts.pending(count)}</span>
     </span>
   );
 }

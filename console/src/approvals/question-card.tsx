@@ -5,6 +5,7 @@ import { Button } from 'react-aria-components';
 import { useMay } from '../app/access.ts';
 import { api } from '../app/api.ts';
 import { t } from '../messages/en.ts';
+import { approvalTexts } from './messages.ts';
 import { Check } from '../ui/check.tsx';
 import { Area } from '../ui/fields.tsx';
 import { Json } from '../ui/json.tsx';
@@ -89,22 +90,22 @@ export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, se
       tabIndex={-1}
       onFocus={onFocus}
       className={styles.card}
-      aria-label={`${t.approvals.question}: ${question.slug ?? question.reason}`}
+      aria-label={`${approvalTexts.question}: ${question.slug ?? question.reason}`}
     >
       <header className={styles.cardHead}>
         {question.slug !== null && <code className={styles.slug}>{question.slug}</code>}
         {selection !== undefined && allows('approve') && (
-          <Check label={t.approvals.select} isChecked={selection.isSelected} onChange={selection.onChange} />
+          <Check label={approvalTexts.select} isChecked={selection.isSelected} onChange={selection.onChange} />
         )}
-        {question.isCritical && <span className={styles.critical}>{t.approvals.critical}</span>}
+        {question.isCritical && <span className={styles.critical}>{approvalTexts.critical}</span>}
         <span className="hint">
-          {t.approvals.expires} <Countdown to={question.expiresAt} />, {t.approvals.onExpiry[question.onExpiry] ?? question.onExpiry}
+          {approvalTexts.expires} <Countdown to={question.expiresAt} />, {approvalTexts.onExpiry[question.onExpiry] ?? question.onExpiry}
         </span>
       </header>
       {question.prompt !== '' && <p className={styles.prompt}>{question.prompt}</p>}
       {question.args !== null && !isEditing && <Json value={question.args} label={t.run.args} />}
       {error !== null && !(onTooLate !== undefined && isTooLate(error)) && <Fault error={error} />}
-      {!mayAnswer && <p className="hint">{t.approvals.needsAdmin}</p>}
+      {!mayAnswer && <p className="hint">{approvalTexts.needsAdmin}</p>}
       {isEditing && (
         <EditArgs
           args={question.args ?? {}}
@@ -122,7 +123,7 @@ export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, se
       )}
       {!isEditing && (allows('approve') || allows('reject') || allows('edit')) && (
         <>
-          {allows('reject') && <Area label={t.approvals.comment} rows={1} value={comment} onChange={setComment} />}
+          {allows('reject') && <Area label={approvalTexts.comment} rows={1} value={comment} onChange={setComment} />}
           <div className="actions">
             {allows('approve') && (
               <Button
@@ -131,7 +132,7 @@ export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, se
                 isDisabled={sending !== null}
                 onPress={() => void answer({ decision: 'approve' })}
               >
-                {t.approvals.approve}
+                {approvalTexts.approve}
               </Button>
             )}
             {allows('reject') && (
@@ -141,17 +142,17 @@ export function QuestionCard({ question, ref, onFocus, onAnswered, onTooLate, se
                 isDisabled={sending !== null}
                 onPress={() => void answer({ decision: 'reject' })}
               >
-                {t.approvals.reject}
+                {approvalTexts.reject}
               </Button>
             )}
             {allows('edit') && (
               <Button isDisabled={sending !== null} onPress={() => setEditing(true)}>
-                {t.approvals.edit}
+                {approvalTexts.edit}
               </Button>
             )}
             {allows('respond') && !isResponding && (
               <Button isDisabled={sending !== null} onPress={() => setResponding(true)}>
-                {t.approvals.respondInstead}
+                {approvalTexts.respondInstead}
               </Button>
             )}
           </div>

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Button } from 'react-aria-components';
-import { t } from '../messages/en.ts';
+import { approvalTexts } from './messages.ts';
 import { Area } from '../ui/fields.tsx';
 import { Json } from '../ui/json.tsx';
 import { valueIn } from './args-text.ts';
@@ -20,13 +20,13 @@ export function Respond({ question, isBusy, onDone }: RespondProps) {
   const done = () => {
     if (isText) return onDone(text);
     const value = valueIn(text);
-    if (value === undefined) setError(t.approvals.invalidJson);
+    if (value === undefined) setError(approvalTexts.invalidJson);
     else onDone(value);
   };
   return (
     <div className="stack">
       <Area
-        label={isText ? t.approvals.response : t.approvals.responseJson}
+        label={isText ? approvalTexts.response : approvalTexts.responseJson}
         isMono={!isText}
         rows={2}
         value={text}
@@ -36,7 +36,7 @@ export function Respond({ question, isBusy, onDone }: RespondProps) {
       {!isText && question.responseSchema !== null && <Json value={question.responseSchema} label="Schema" />}
       <div className="actions">
         <Button className="react-aria-Button primary" isPending={isBusy} isDisabled={text.trim() === ''} onPress={done}>
-          {t.approvals.respond}
+          {approvalTexts.respond}
         </Button>
       </div>
     </div>

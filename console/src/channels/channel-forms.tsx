@@ -2,7 +2,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { etagOf } from '@longhaul/client';
 import { api, type Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
-import { choices, isTrue, textOf, useAgents, type Agents } from '../triggers/definition.tsx';
+import { useAgents, type Agents } from '../app/use-agents.ts';
+import { choices, isTrue, textOf } from '../ui/form-values.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import type { FormField, Values } from '../ui/form-fields.tsx';
 import { fieldsOf, kindOf, secretsOf, settingsOf, settingValues, type ChannelKind } from './kind-fields.ts';
@@ -101,7 +102,6 @@ export function EditChannel({ channel: { id, kind } }: { readonly channel: Views
       fields={fieldsFor(kind, agents)}
       read={async () => {
         const now = await api.getChannel({ channel_id: id });
-        const etag = etagOf(now);
         const values = {
           ...settingValues(now.settings),
           name: now.name,
@@ -116,7 +116,7 @@ export function EditChannel({ channel: { id, kind } }: { readonly channel: Views
           feedback_buttons: now.feedback_buttons ? 'true' : '',
           is_active: now.is_active ? 'true' : '',
         };
-        return { values, ...(etag !== undefined && { etag }) };
+        return { values, etag: etagOf(now) };
       }}
       toContent={(values) => toFields(kind, values)}
       write={(content, options) => api.updateChannel({ channel_id: id, ...content }, options)}

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { useMay } from '../app/access.ts';
 import { api, type Views } from '../app/api.ts';
-import { useAgents } from '../triggers/definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
 import { TriggerState } from '../triggers/trigger-state.tsx';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { Choice } from '../ui/choice.tsx';

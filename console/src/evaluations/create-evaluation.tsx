@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { api, type Views } from '../app/api.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
+import { listIn } from '../ui/read-json.ts';
 import { evaluationTexts as e } from './messages.ts';
 
 interface CreateEvaluationProps {
@@ -50,7 +51,7 @@ export function CreateEvaluation({ workspaceId, agents, earlier }: CreateEvaluat
         },
       ]}
       toContent={(v) => {
-        const [dataset, scored] = [listIn(v['dataset.items']), listIn(v['evaluators'])];
+        const [dataset, scored] = [listIn(v['dataset.items'] ?? ''), listIn(v['evaluators'] ?? '')];
         if (!v['agent_id'] || dataset === null || scored === null) return null;
         return {
           agent_id: v['agent_id'],
@@ -75,14 +76,4 @@ function comparable(earlier: readonly Views['EvaluationRunView'][], agentId: str
   return earlier
     .filter(({ agent_id, status }) => agent_id === agentId && status === 'succeeded')
     .map(({ id, dataset_name, created_at }) => ({ id, label: `${dataset_name ?? e.unnamed}, ${new Date(created_at).toLocaleString()}` }));
-}
-
-/** A list typed as JSON; null: it is none. */
-function listIn(text: string | undefined): unknown[] | null {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useMay } from '../app/access.ts';
 import { api, type Views } from '../app/api.ts';
+import { agentsQuery } from '../app/queries.ts';
 import { t } from '../messages/en.ts';
 import { Choice } from '../ui/choice.tsx';
 import type { Column } from '../ui/data-grid.tsx';
@@ -26,7 +27,7 @@ export function EvaluationsPage() {
   const status = oneOf(statuses, evaluationsRoute.useSearch().status);
   const navigate = useNavigate();
   const mayCreate = useMay('member');
-  const agents = useQuery({ queryKey: ['evaluations', 'agents'], queryFn: ({ signal }) => api.listAgents({ limit: 200 }, { signal }) });
+  const agents = useQuery(agentsQuery);
   const list = usePagedList<Evaluation>({
     queryKey: ['evaluations', 'list', status],
     fetchPage: (cursor, signal) => api.listEvaluations({ cursor, limit: 50, ...(status !== undefined && { status }) }, { signal }),

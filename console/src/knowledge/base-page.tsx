@@ -59,8 +59,7 @@ function EditBase({ kbId }: { readonly kbId: string }) {
       fields={[{ name: 'name', label: k.fields.name }]}
       read={async () => {
         const now = await api.getKnowledgeBase({ kb_id: kbId });
-        const etag = etagOf(now);
-        return { values: { name: now.name }, ...(etag !== undefined && { etag }) };
+        return { values: { name: now.name }, etag: etagOf(now) };
       }}
       toContent={({ name }) => (name?.trim() ? { kb_id: kbId, name: name.trim() } : null)}
       write={(content, options) => api.updateKnowledgeBase(content, options)}

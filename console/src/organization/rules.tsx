@@ -52,8 +52,7 @@ export function Rules({ organizationId }: { readonly organizationId: string }) {
       fields={isOperator ? [...fields, ...operatorFields] : fields}
       read={async () => {
         const now = await api.getOrganizationSettings({ organization_id: organizationId });
-        const etag = etagOf(now);
-        return { values: toValues(now), ...(etag !== undefined && { etag }) };
+        return { values: toValues(now), etag: etagOf(now) };
       }}
       toContent={(values) => {
         const update = toUpdate(values);

@@ -52,8 +52,7 @@ function Organization({ organizationId }: { readonly organizationId: string }) {
       ]}
       read={async () => {
         const now = await api.getOrganization({ organization_id: organizationId });
-        const etag = etagOf(now);
-        return { values: { name: now.name, slug: now.slug, timezone: now.timezone }, ...(etag !== undefined && { etag }) };
+        return { values: { name: now.name, slug: now.slug, timezone: now.timezone }, etag: etagOf(now) };
       }}
       toContent={({ name = '', slug = '', timezone = '' }) =>
         [name, slug, timezone].some((text) => text.trim() === '')

@@ -105,9 +105,8 @@ function WorkspaceActions({ workspace: { id, is_active }, onDone }: { readonly w
           fields={fields}
           read={async () => {
             const now = await api.getWorkspace(place);
-            const etag = etagOf(now);
             const { name, slug, description, timezone, currency } = now;
-            return { values: { name, slug, description: description ?? '', timezone, currency }, ...(etag !== undefined && { etag }) };
+            return { values: { name, slug, description: description ?? '', timezone, currency }, etag: etagOf(now) };
           }}
           toContent={(values) => {
             const content = toContent(values);

@@ -7,8 +7,7 @@ import { Choice } from '../ui/choice.tsx';
 import type { Column } from '../ui/data-grid.tsx';
 import { FormFields } from '../ui/form-fields.tsx';
 import { useLiveList } from '../ui/live-list.ts';
-import { Fault } from '../ui/notice.tsx';
-import { Filters, Page } from '../ui/page.tsx';
+import { Filters, ListNotice, MoreRows, Page } from '../ui/page.tsx';
 import { oneOf } from '../ui/search.ts';
 import { StateWord } from '../ui/state-word.tsx';
 import { Table } from '../ui/table.tsx';
@@ -68,17 +67,9 @@ export function AuditPage() {
           onChange={set}
         />
       </Filters>
-      {list.error !== null && <Fault error={list.error} />}
-      {list.isLoading && list.rows.length === 0 && <p role="status">{t.list.loading}</p>}
-      {!list.isLoading && list.rows.length === 0 && list.error === null && <p className="hint">{t.list.emptyFiltered}</p>}
+      <ListNotice list={list} isFiltered />
       {list.rows.length > 0 && <Table label={p.audit} columns={columnsFor(workspaceId)} rows={list.rows} keyOf={({ id }) => id} />}
-      {list.hasOlder && (
-        <div>
-          <Button onPress={() => void list.loadOlder()} isPending={list.isLoadingOlder}>
-            {t.list.more}
-          </Button>
-        </div>
-      )}
+      <MoreRows list={list} />
     </Page>
   );
 }

@@ -105,8 +105,7 @@ function Rename({ user, onDone }: FormProps) {
       fields={[{ name: 'full_name', label: p.fullName }]}
       read={async () => {
         const now = await api.getUser({ user_id: user.id });
-        const etag = etagOf(now);
-        return { values: { full_name: now.full_name ?? '' }, ...(etag !== undefined && { etag }) };
+        return { values: { full_name: now.full_name ?? '' }, etag: etagOf(now) };
       }}
       toContent={({ full_name = '' }) => ({ user_id: user.id, full_name: full_name.trim() === '' ? null : full_name.trim() })}
       write={(content, options) => api.updateUser(content, options)}

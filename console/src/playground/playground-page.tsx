@@ -6,6 +6,7 @@ import { api } from '../app/api.ts';
 import { useTitle } from '../app/card-page.tsx';
 import { playgroundRoute } from './routes.ts';
 import { t } from '../messages/en.ts';
+import { approvalTexts } from '../approvals/messages.ts';
 import { isRunLive } from '../runs/run-filters.ts';
 import { Transcript } from '../runs/transcript.tsx';
 import { useTimeline } from '../runs/use-timeline.ts';
@@ -145,7 +146,7 @@ function Turn({ runId, workspaceId }: { readonly runId: string; readonly workspa
       <p className={styles.foot}>
         {timeline.status !== null && <Status status={timeline.status} />}
         <Link to="/w/$workspaceId/runs/$runId" params={{ workspaceId, runId }}>
-          {t.approvals.openRun}
+          {approvalTexts.openRun}
         </Link>
       </p>
     </section>

@@ -2,7 +2,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { etagOf } from '@longhaul/client';
 import { api, type Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
-import { isTrue, jsonText, objectOf, textOf, useAgents, type Agents } from '../triggers/definition.tsx';
+import { useAgents, type Agents } from '../app/use-agents.ts';
+import { isTrue, jsonText, objectOf, textOf } from '../ui/form-values.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import type { FormField, Values } from '../ui/form-fields.tsx';
 import { reviewTexts as r } from './messages.ts';
@@ -87,7 +88,6 @@ export function EditBinding({ bindingId }: { readonly bindingId: string }) {
       fields={fieldsFor(agents)}
       read={async () => {
         const now = await api.getRepoBinding({ binding_id: bindingId });
-        const etag = etagOf(now);
         const values = {
           reviewer_agent_id: now.reviewer_agent_id ?? 'none',
           editor_agent_id: now.editor_agent_id ?? 'none',
@@ -95,7 +95,7 @@ export function EditBinding({ bindingId }: { readonly bindingId: string }) {
           ...Object.fromEntries(configs.map((name) => [name, jsonText(now[name])])),
           is_active: now.is_active ? 'true' : '',
         };
-        return { values, ...(etag !== undefined && { etag }) };
+        return { values, etag: etagOf(now) };
       }}
       toContent={toFields}
       write={(content, options) => api.updateRepoBinding({ binding_id: bindingId, ...content }, options)}

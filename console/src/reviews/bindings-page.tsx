@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMay } from '../app/access.ts';
 import { api, type Views } from '../app/api.ts';
-import { useAgents } from '../triggers/definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
 import { ActiveState } from '../triggers/trigger-state.tsx';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import type { Column } from '../ui/data-grid.tsx';

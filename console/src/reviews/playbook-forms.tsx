@@ -3,7 +3,7 @@ import { etagOf } from '@longhaul/client';
 import { useMe } from '../app/access.ts';
 import { api, type Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
-import { isTrue, jsonText, objectOf, textOf } from '../triggers/definition.tsx';
+import { isTrue, jsonText, objectOf, textOf } from '../ui/form-values.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import type { FormField, Values } from '../ui/form-fields.tsx';
 import { reviewTexts as r } from './messages.ts';
@@ -77,7 +77,6 @@ export function EditPlaybook({ playbookId }: { readonly playbookId: string }) {
       ]}
       read={async () => {
         const now = await api.getReviewPlaybook({ playbook_id: playbookId });
-        const etag = etagOf(now);
         const flag = (is: boolean) => (is ? 'true' : '');
         const values = {
           name: now.name,
@@ -85,7 +84,7 @@ export function EditPlaybook({ playbookId }: { readonly playbookId: string }) {
           is_default: flag(now.is_default),
           is_active: flag(now.is_active),
         };
-        return { values, ...(etag !== undefined && { etag }) };
+        return { values, etag: etagOf(now) };
       }}
       toContent={(values: Values) => {
         const name = textOf(values['name']);

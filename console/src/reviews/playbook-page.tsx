@@ -126,8 +126,7 @@ function Activate({ playbook, revisionId }: { readonly playbook: Playbook; reado
       submit={p.activateSubmit}
       content={{ playbook_id: playbook.id, active_revision_id: revisionId }}
       write={(content, options) => {
-        const ifMatch = etagOf(playbook);
-        return api.updateReviewPlaybook(content, { ...options, ...(ifMatch !== undefined && { ifMatch }) });
+        return api.updateReviewPlaybook(content, { ...options, ifMatch: etagOf(playbook) });
       }}
       onDone={refresh}
     >

@@ -1,9 +1,8 @@
-import { useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
 import { Choice } from '../ui/choice.tsx';
-import { Field } from '../ui/fields.tsx';
+import { TypedFilter } from '../ui/typed-filter.tsx';
 import { t as own } from './messages.ts';
 import { parseRunFilters, runStatuses, waitingOns, type RunFilters } from './run-filters.ts';
 import styles from './runs.module.css';
@@ -43,10 +42,16 @@ export function FilterBar({ filters, agents, onChange }: FilterBarProps) {
       <details className={styles.more} open={rare > 0 || undefined}>
         <summary>{t.runs.moreFilters(rare)}</summary>
         <div className={styles.filters}>
-          <Typed label={t.runs.sessionKey} value={filters.session_key ?? ''} onSettle={(value) => set('session_key', value)} />
-          <Typed label={t.runs.subject} value={filters.subject_id ?? ''} onSettle={(value) => set('subject_id', value)} />
+          <TypedFilter label={t.runs.sessionKey} value={filters.session_key ?? ''} onSettle={(value) => set('session_key', value)} />
+          <TypedFilter label={t.runs.subject} value={filters.subject_id ?? ''} onSettle={(value) => set('subject_id', value)} />
           {idFilters.map(([name, label]) => (
-            <Typed key={name} label={label} isId value={filters[name] ?? ''} onSettle={(value) => set(name, value)} />
+            <TypedFilter
+              key={name}
+              label={label}
+              problemOf={idProblemOf}
+              value={filters[name] ?? ''}
+              onSettle={(value) => set(name, value)}
+            />
           ))}
           <Day label={t.runs.from} at={filters.from} onChange={(value) => set('from', value)} />
           <Day label={t.runs.to} at={filters.to} onChange={(value) => set('to', value)} />
@@ -79,29 +84,8 @@ const idFilters = [
   ['binding_id', own.binding],
 ] as const;
 
-interface TypedProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onSettle: (value: string) => void;
-  /** Whether only an id, or nothing, becomes a filter. */
-  readonly isId?: boolean;
-}
-
-const settleMs = 350;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** A text that becomes a filter when its typist pauses. */
-function Typed({ label, value, onSettle, isId = false }: TypedProps) {
-  const [typed, setTyped] = useState({ of: value, text: value });
-  const text = typed.of === value ? typed.text : value;
-  const isWrong = isId && text.trim() !== '' && !uuid.test(text.trim());
-  useEffect(() => {
-    if (text === value || isWrong) return;
-    const timer = setTimeout(() => onSettle(text.trim()), settleMs);
-    return () => clearTimeout(timer);
-  });
-  return <Field label={label} value={text} error={isWrong ? own.notAnId : null} onChange={(next) => setTyped({ of: value, text: next })} />;
-}
+const idProblemOf = (text: string) => (text === '' || uuid.test(text) ? null : own.notAnId);
 
 /** A day in the reader's zone: its first moment is the filter. */
 function Day({

@@ -1,12 +1,11 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, type Views } from '../app/api.ts';
-import { t } from '../messages/en.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
-import { Choice } from '../ui/choice.tsx';
 import { useDraft } from '../ui/draft.ts';
 import { Area, Field } from '../ui/fields.tsx';
 import { t as own } from './messages.ts';
+import { RevisionChoice, type RevisionChosen } from './revision-choice.tsx';
 
 interface ForkRunProps {
   readonly runId: string;
@@ -21,7 +20,7 @@ export function ForkRun({ runId, messageId, isUsers, workspaceId }: ForkRunProps
   const navigate = useNavigate();
   const [text, setText] = useDraft(`fork:${messageId}`);
   const [sessionKey, setSessionKey] = useState('');
-  const [revision, setRevision] = useState<'pinned' | 'current'>('pinned');
+  const [revision, setRevision] = useState<RevisionChosen>('pinned');
   const content: { run_id: string } & Views['RunRetry'] = {
     run_id: runId,
     fork_at_message_id: messageId,
@@ -48,15 +47,7 @@ export function ForkRun({ runId, messageId, isUsers, workspaceId }: ForkRunProps
         value={text}
         onChange={setText}
       />
-      <Choice
-        label={t.run.revision}
-        value={revision}
-        onChange={setRevision}
-        options={[
-          { id: 'pinned', label: t.run.pinned },
-          { id: 'current', label: t.run.current },
-        ]}
-      />
+      <RevisionChoice value={revision} onChange={setRevision} />
       <Field label={own.messages.sessionKey} value={sessionKey} onChange={setSessionKey} />
     </ActionDialog>
   );

@@ -3,12 +3,12 @@ import { useState } from 'react';
 import { api } from '../app/api.ts';
 import { t } from '../messages/en.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
-import { Choice } from '../ui/choice.tsx';
+import { RevisionChoice, type RevisionChosen } from './revision-choice.tsx';
 
 /** Does a run that has ended again, in place of what it did. */
 export function RetryRun({ runId, workspaceId }: { readonly runId: string; readonly workspaceId: string }) {
   const navigate = useNavigate();
-  const [revision, setRevision] = useState<'pinned' | 'current'>('pinned');
+  const [revision, setRevision] = useState<RevisionChosen>('pinned');
   return (
     <ActionDialog
       label={t.run.retry}
@@ -21,15 +21,7 @@ export function RetryRun({ runId, workspaceId }: { readonly runId: string; reado
       }}
     >
       <p>{t.run.retryHint}</p>
-      <Choice
-        label={t.run.revision}
-        value={revision}
-        onChange={setRevision}
-        options={[
-          { id: 'pinned', label: t.run.pinned },
-          { id: 'current', label: t.run.current },
-        ]}
-      />
+      <RevisionChoice value={revision} onChange={setRevision} />
     </ActionDialog>
   );
 }

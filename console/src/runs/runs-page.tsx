@@ -4,13 +4,13 @@ import { useCallback } from 'react';
 import { Button } from 'react-aria-components';
 import { useMay } from '../app/access.ts';
 import { api, type Views } from '../app/api.ts';
-import { useTitle } from '../app/card-page.tsx';
+import { agentsQuery } from '../app/queries.ts';
 import { runsRoute } from './routes.ts';
 import { t } from '../messages/en.ts';
 import { DataGrid, type Column } from '../ui/data-grid.tsx';
 import { useLiveList } from '../ui/live-list.ts';
 import { Money } from '../ui/money.tsx';
-import { Fault } from '../ui/notice.tsx';
+import { ListNotice, MoreRows, Page } from '../ui/page.tsx';
 import { Status } from '../ui/status.tsx';
 import { Duration, Time } from '../ui/time.tsx';
 import { CancelRuns } from './cancel-runs.tsx';
@@ -23,7 +23,6 @@ type Run = Views['RunView'];
 
 /** All runs that the filters let through, newest first, as they are now. */
 export function RunsPage() {
-  useTitle(t.runs.title);
   const { workspaceId } = runsRoute.useParams();
   const filters = runsRoute.useSearch();
   const mayStart = useMay('member');
@@ -36,38 +35,27 @@ export function RunsPage() {
     [key, workspaceId],
   );
   const list = useLiveList<Run>({ queryKey: ['runs', workspaceId, filters], fetchPage });
-  const agents = useQuery({
-    queryKey: ['agents'],
-    queryFn: ({ signal }) => api.listAgents({ limit: 200 }, { signal }),
-    staleTime: 60_000,
-  });
+  const agents = useQuery(agentsQuery);
   const change = (next: RunFilters) => void navigate({ to: '/w/$workspaceId/runs', params: { workspaceId }, search: next, replace: true });
 
   return (
-    <div className={styles.page}>
-      <div className={styles.top}>
-        <h1>{t.runs.title}</h1>
-        {mayStart && <StartBatch workspaceId={workspaceId} agents={agents.data?.items ?? []} />}
-        {mayCancel && <CancelRuns workspaceId={workspaceId} filters={filters} />}
-        {list.freshCount > 0 && <Button onPress={list.showFresh}>{t.list.fresh(list.freshCount)}</Button>}
-      </div>
+    <Page
+      title={t.runs.title}
+      actions={
+        <>
+          {mayStart && <StartBatch workspaceId={workspaceId} agents={agents.data?.items ?? []} />}
+          {mayCancel && <CancelRuns workspaceId={workspaceId} filters={filters} />}
+          {list.freshCount > 0 && <Button onPress={list.showFresh}>{t.list.fresh(list.freshCount)}</Button>}
+        </>
+      }
+    >
       <FilterBar filters={filters} agents={agents.data?.items ?? []} onChange={change} />
-      {list.error !== null && <Fault error={list.error} />}
-      {list.isLoading && list.rows.length === 0 && <p role="status">{t.list.loading}</p>}
-      {!list.isLoading && list.rows.length === 0 && list.error === null && (
-        <p className="hint">{Object.keys(filters).length > 0 ? t.list.emptyFiltered : t.list.empty}</p>
-      )}
+      <ListNotice list={list} isFiltered={Object.keys(filters).length > 0} />
       {list.rows.length > 0 && (
         <DataGrid label={t.runs.tableLabel} columns={columnsFor(workspaceId)} rows={list.rows} className={styles.columns} />
       )}
-      {list.hasOlder && (
-        <div>
-          <Button onPress={() => void list.loadOlder()} isPending={list.isLoadingOlder}>
-            {t.list.more}
-          </Button>
-        </div>
-      )}
-    </div>
+      <MoreRows list={list} />
+    </Page>
   );
 }
 

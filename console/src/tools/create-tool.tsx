@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { api, type Views } from '../app/api.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import type { FormField } from '../ui/form-fields.tsx';
-import { readJson } from '../ui/json-editor.tsx';
+import { readJson } from '../ui/read-json.ts';
 import { oneOf } from '../ui/search.ts';
 import { toolTexts as o } from './messages.ts';
 

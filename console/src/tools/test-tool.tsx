@@ -5,7 +5,7 @@ import { api, type Views } from '../app/api.ts';
 import { Check } from '../ui/check.tsx';
 import { Area } from '../ui/fields.tsx';
 import { Json } from '../ui/json.tsx';
-import { readJson } from '../ui/json-editor.tsx';
+import { readJson } from '../ui/read-json.ts';
 import { Fault, Notice } from '../ui/notice.tsx';
 import { Section } from '../ui/page.tsx';
 import { useIntent } from '../ui/use-intent.ts';

@@ -4,7 +4,7 @@ import { api, type Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
 import type { Column } from '../ui/data-grid.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { readJson } from '../ui/json-editor.tsx';
+import { readJson } from '../ui/read-json.ts';
 import { Notice } from '../ui/notice.tsx';
 import { ListState, Section } from '../ui/page.tsx';
 import { usePagedList } from '../ui/paged-list.ts';

@@ -6,7 +6,7 @@ import { api, type Views } from '../app/api.ts';
 import type { Column } from '../ui/data-grid.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { Json } from '../ui/json.tsx';
-import { readJson } from '../ui/json-editor.tsx';
+import { readJson } from '../ui/read-json.ts';
 import { ListState, Page, Section } from '../ui/page.tsx';
 import { usePagedList } from '../ui/paged-list.ts';
 import { oneOf } from '../ui/search.ts';

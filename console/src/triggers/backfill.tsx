@@ -6,7 +6,7 @@ import { FormFields, type Values } from '../ui/form-fields.tsx';
 import { Fault, Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 import { useIntent } from '../ui/use-intent.ts';
-import { choices, instantOf } from './definition.tsx';
+import { choices, instantOf } from '../ui/form-values.ts';
 import { triggerTexts as x } from './messages.ts';
 
 const s = x.schedule;

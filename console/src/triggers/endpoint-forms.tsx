@@ -4,7 +4,9 @@ import { api, type Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import type { FormField, Values } from '../ui/form-fields.tsx';
-import { choices, isTrue, jsonText, objectOf, templateFields, templatesOf, templateValues, textOf, useAgents } from './definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
+import { choices, isTrue, jsonText, objectOf, textOf } from '../ui/form-values.ts';
+import { templateFields, templatesOf, templateValues } from './definition.ts';
 import { triggerTexts as x } from './messages.ts';
 
 const e = x.endpoint;
@@ -105,7 +107,6 @@ export function EditEndpoint({ endpointId }: { readonly endpointId: string }) {
       fields={[...editable, ...templateFields]}
       read={async () => {
         const now = await api.getWebhookEndpoint({ endpoint_id: endpointId });
-        const etag = etagOf(now);
         const values = {
           ...templateValues(now),
           response_mode: now.response_mode,
@@ -115,7 +116,7 @@ export function EditEndpoint({ endpointId }: { readonly endpointId: string }) {
           coalescing: jsonText(now.coalescing),
           is_active: now.is_active ? 'true' : '',
         };
-        return { values, ...(etag !== undefined && { etag }) };
+        return { values, etag: etagOf(now) };
       }}
       toContent={toFields}
       write={(content, options) => api.updateWebhookEndpoint({ endpoint_id: endpointId, ...content }, options)}

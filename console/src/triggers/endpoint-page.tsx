@@ -10,7 +10,7 @@ import { ActionDialog } from '../ui/action-dialog.tsx';
 import { Fault } from '../ui/notice.tsx';
 import { Facts, Page } from '../ui/page.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
-import { useAgents } from './definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
 import { Deliveries } from './deliveries.tsx';
 import { EditEndpoint, RotateSecret } from './endpoint-forms.tsx';
 import { triggerTexts as x } from './messages.ts';

@@ -8,7 +8,7 @@ import { usePagedList } from '../ui/paged-list.ts';
 import { ShownOnce } from '../ui/shown-once.tsx';
 import { Table } from '../ui/table.tsx';
 import { TypedFilter } from '../ui/typed-filter.tsx';
-import { useAgents } from './definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
 import { AddEndpoint } from './endpoint-forms.tsx';
 import { triggerTexts as x } from './messages.ts';
 import { endpointsRoute } from './routes.ts';

@@ -4,7 +4,9 @@ import { api, type Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import type { FormField, Values } from '../ui/form-fields.tsx';
-import { isTrue, jsonText, objectOf, templateFields, templatesOf, templateValues, textOf, useAgents, type Agents } from './definition.tsx';
+import { useAgents, type Agents } from '../app/use-agents.ts';
+import { isTrue, jsonText, objectOf, textOf } from '../ui/form-values.ts';
+import { templateFields, templatesOf, templateValues } from './definition.ts';
 import { triggerTexts as x } from './messages.ts';
 
 const v = x.event;
@@ -75,7 +77,6 @@ export function EditEventTrigger({ triggerId }: { readonly triggerId: string }) 
       fields={fieldsFor(agents)}
       read={async () => {
         const now = await api.getEventTrigger({ trigger_id: triggerId });
-        const etag = etagOf(now);
         const values = {
           ...templateValues(now),
           name: now.name,
@@ -86,7 +87,7 @@ export function EditEventTrigger({ triggerId }: { readonly triggerId: string }) 
           max_depth: String(now.max_depth),
           is_active: now.is_active ? 'true' : '',
         };
-        return { values, ...(etag !== undefined && { etag }) };
+        return { values, etag: etagOf(now) };
       }}
       toContent={toFields}
       write={(content, options) => api.updateEventTrigger({ trigger_id: triggerId, ...content }, options)}

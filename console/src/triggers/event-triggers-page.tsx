@@ -6,7 +6,7 @@ import type { Column } from '../ui/data-grid.tsx';
 import { ListState, Page } from '../ui/page.tsx';
 import { usePagedList } from '../ui/paged-list.ts';
 import { Table } from '../ui/table.tsx';
-import { useAgents } from './definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
 import { AddEventTrigger, EditEventTrigger } from './event-trigger-forms.tsx';
 import { triggerTexts as x } from './messages.ts';
 import { eventTriggersRoute } from './routes.ts';

@@ -26,8 +26,7 @@ export function ScheduleActions({ schedule }: { readonly schedule: Views['Schedu
     void queries.invalidateQueries({ queryKey: ['occurrences', id] });
   };
   const pause = useIntent(async (content: { readonly is_active: boolean }, options) => {
-    const ifMatch = etagOf(schedule);
-    await api.updateSchedule({ schedule_id: id, ...content }, { ...options, ...(ifMatch !== undefined && { ifMatch }) }).finally(refresh);
+    await api.updateSchedule({ schedule_id: id, ...content }, { ...options, ifMatch: etagOf(schedule) }).finally(refresh);
   });
   if (!mayWrite) return null;
   return (

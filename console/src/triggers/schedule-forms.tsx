@@ -4,7 +4,9 @@ import { api, type Views } from '../app/api.ts';
 import { t } from '../messages/en.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import type { FormField, Values } from '../ui/form-fields.tsx';
-import { choices, instantOf, isTrue, momentOf, templateFields, templatesOf, templateValues, textOf, useAgents } from './definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
+import { choices, instantOf, isTrue, momentOf, textOf } from '../ui/form-values.ts';
+import { templateFields, templatesOf, templateValues } from './definition.ts';
 import { triggerTexts as x } from './messages.ts';
 import { NextTimes } from './next-times.tsx';
 
@@ -122,8 +124,7 @@ export function EditSchedule({ scheduleId }: { readonly scheduleId: string }) {
       preview={preview}
       read={async () => {
         const now = await api.getSchedule({ schedule_id: scheduleId });
-        const etag = etagOf(now);
-        return { values: valuesOf(now), ...(etag !== undefined && { etag }) };
+        return { values: valuesOf(now), etag: etagOf(now) };
       }}
       toContent={toFields}
       write={(content, options) => api.updateSchedule({ schedule_id: scheduleId, ...content }, options)}

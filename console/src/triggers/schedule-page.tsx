@@ -10,7 +10,7 @@ import { Facts, ListState, Page, Section } from '../ui/page.tsx';
 import { usePagedList } from '../ui/paged-list.ts';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
-import { useAgents } from './definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
 import { triggerTexts as x } from './messages.ts';
 import { scheduleRoute } from './routes.ts';
 import { RunLink } from './run-link.tsx';

@@ -8,7 +8,7 @@ import { usePagedList } from '../ui/paged-list.ts';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { TypedFilter } from '../ui/typed-filter.tsx';
-import { useAgents } from './definition.tsx';
+import { useAgents } from '../app/use-agents.ts';
 import { triggerTexts as x } from './messages.ts';
 import { schedulesRoute } from './routes.ts';
 import { AddSchedule } from './schedule-forms.tsx';

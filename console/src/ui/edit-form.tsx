@@ -69,7 +69,7 @@ export function EditForm<T extends object>(props: EditFormProps<T>) {
   };
   const { send, isBusy, error } = useIntent<Partial<T>>((content, options) => {
     const ifMatch = edit.base.etag;
-    return write(content, { ...options, ...(ifMatch !== undefined && { ifMatch }) }, edit.mine).catch(async (thrown: unknown) => {
+    return write(content, { ...options, ifMatch }, edit.mine).catch(async (thrown: unknown) => {
       if (isOvertaken(thrown)) await takeOver();
       throw thrown;
     });

@@ -9,7 +9,7 @@ export interface Version<T> {
   readonly etag?: string | undefined;
 }
 
-/** What was read, with the ETag of its reply, which a cache that compares and copies would lose. */
+/** What was read, with the ETag of its reply: what is made of the value keeps it. */
 export function versionOf<T extends object>(value: T): Version<T> {
   return { value, etag: etagOf(value) };
 }

@@ -93,12 +93,10 @@ function OpenForm<Content>({ opened, onClose, ...form }: OpenFormProps<Content>)
     setMerge(conflicts);
   };
   const { send, isBusy, error } = useIntent<Content>((content, options) =>
-    form
-      .write(content, { ...options, ...(base.current.etag !== undefined && { ifMatch: base.current.etag }) })
-      .catch(async (thrown: unknown) => {
-        if (thrown instanceof ApiError && thrown.status === 412 && form.read !== undefined) await takeOver(form.read);
-        throw thrown;
-      }),
+    form.write(content, { ...options, ifMatch: base.current.etag }).catch(async (thrown: unknown) => {
+      if (thrown instanceof ApiError && thrown.status === 412 && form.read !== undefined) await takeOver(form.read);
+      throw thrown;
+    }),
   );
   const content = form.toContent(values);
   const fields = typeof form.fields === 'function' ? form.fields(values) : form.fields;

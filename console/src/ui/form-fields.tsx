@@ -1,3 +1,4 @@
+import { Check } from './check.tsx';
 import { Choice } from './choice.tsx';
 import { Area, Field } from './fields.tsx';
 import styles from './form-fields.module.css';
@@ -66,10 +67,7 @@ function OneField({ field, value, error, isFirst, onChange }: OneFieldProps) {
     case 'check':
       return (
         <div>
-          <label className={styles.check}>
-            <input type="checkbox" checked={value === 'true'} onChange={({ target }) => onChange(target.checked ? 'true' : '')} />
-            <span>{label}</span>
-          </label>
+          <Check label={label} isChecked={value === 'true'} onChange={(isChecked) => onChange(isChecked ? 'true' : '')} />
           <Below hint={hint} error={error} />
         </div>
       );

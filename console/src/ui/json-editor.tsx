@@ -54,12 +54,3 @@ export function JsonEditor({ label, value, onChange, error = null }: JsonEditorP
     </div>
   );
 }
-
-/** What a text of JSON stands for, or why it stands for nothing. */
-export function readJson(text: string): { readonly value: unknown; readonly problem: string | null } {
-  try {
-    return { value: JSON.parse(text), problem: null };
-  } catch (error) {
-    return { value: undefined, problem: formTexts.notJson(error instanceof Error ? error.message : String(error)) };
-  }
-}

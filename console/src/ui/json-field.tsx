@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Area } from './fields.tsx';
-import { readJson } from './json-editor.tsx';
+import { readJson } from './read-json.ts';
 import { isSame } from './merge-json.ts';
 
 interface JsonFieldProps {

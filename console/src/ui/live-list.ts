@@ -1,15 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useReducer, useState } from 'react';
+import type { ListOptions, ListPage, PagedList } from './paged-list.ts';
 
-interface Page<Row> {
-  readonly items: readonly Row[];
-  readonly next_cursor?: string | null;
-}
-
-interface ListOptions<Row> {
-  /** Names the list with its filters. */
-  readonly queryKey: readonly unknown[];
-  readonly fetchPage: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Row>>;
+export interface LiveList<Row> extends PagedList<Row> {
+  readonly freshCount: number;
+  readonly showFresh: () => void;
 }
 
 interface Rows<Row> {
@@ -21,14 +16,14 @@ interface Rows<Row> {
 }
 
 type Change<Row> =
-  | { readonly kind: 'polled' | 'older'; readonly page: Page<Row> }
+  | { readonly kind: 'polled' | 'older'; readonly page: ListPage<Row> }
   | { readonly kind: 'show-fresh' }
   | { readonly kind: 'begin' };
 
 const pollMs = 5_000;
 
 /** A list, newest first by id, whose first page is read again and again while the tab is visible: known rows change in place, new ones wait. */
-export function useLiveList<Row extends { readonly id: string }>({ queryKey, fetchPage }: ListOptions<Row>) {
+export function useLiveList<Row extends { readonly id: string }>({ queryKey, fetchPage }: ListOptions<Row>): LiveList<Row> {
   const [rows, apply] = useReducer(reduceRows<Row>, { shown: [], fresh: [], cursor: undefined });
   const [older, setOlder] = useState<'idle' | 'busy' | { readonly error: unknown }>('idle');
   const first = useQuery({ queryKey, queryFn: ({ signal }) => fetchPage(undefined, signal), refetchInterval: pollMs });
@@ -53,12 +48,12 @@ export function useLiveList<Row extends { readonly id: string }>({ queryKey, fet
   return {
     rows: rows.shown,
     freshCount: rows.fresh.length,
-    hasOlder: typeof rows.cursor === 'string',
+    hasMore: typeof rows.cursor === 'string',
     isLoading: first.isPending,
-    isLoadingOlder: older === 'busy',
+    isLoadingMore: older === 'busy',
     error: typeof older === 'object' ? older.error : first.error,
     showFresh: () => apply({ kind: 'show-fresh' }),
-    loadOlder,
+    more: () => void loadOlder(),
   };
 }
 

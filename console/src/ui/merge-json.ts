@@ -1,4 +1,5 @@
 import { changesBetween } from './json-changes.ts';
+import { isRecord } from './read-json.ts';
 
 /** A place that two people have changed, each to something else. */
 export interface JsonConflict {
@@ -50,8 +51,4 @@ export function withValueAt(value: unknown, pointer: string, next: unknown): unk
 
 export function isSame(one: unknown, other: unknown): boolean {
   return changesBetween(one, other).length === 0;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -57,22 +57,35 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [string, R
   );
 }
 
+interface ListStateProps<Row> {
+  readonly list: PagedList<Row>;
+  readonly isFiltered?: boolean;
+}
+
 /** What stands around the rows of a list: that it loads, that it is empty, what went wrong, and the way to more. */
-export function ListState<Row>({ list, isFiltered = false }: { readonly list: PagedList<Row>; readonly isFiltered?: boolean }) {
+export function ListState<Row>({ list, isFiltered = false }: ListStateProps<Row>) {
   return (
     <>
-      {list.error !== null && <Fault error={list.error} onRetry={list.retry} />}
-      {list.isLoading && list.error === null && <p role="status">{t.list.loading}</p>}
-      {!list.isLoading && list.error === null && list.rows.length === 0 && (
-        <p className="hint">{isFiltered ? t.list.emptyFiltered : t.list.empty}</p>
-      )}
-      {list.hasMore && (
-        <div>
-          <Button onPress={list.more} isPending={list.isLoadingMore}>
-            {t.list.more}
-          </Button>
-        </div>
-      )}
+      <ListNotice list={list} isFiltered={isFiltered} />
+      <MoreRows list={list} />
     </>
+  );
+}
+
+/** What stands above the rows where they may be many. */
+export function ListNotice<Row>({ list, isFiltered = false }: ListStateProps<Row>) {
+  if (list.error !== null) return <Fault error={list.error} onRetry={list.retry} />;
+  if (list.isLoading) return <p role="status">{t.list.loading}</p>;
+  return list.rows.length === 0 ? <p className="hint">{isFiltered ? t.list.emptyFiltered : t.list.empty}</p> : null;
+}
+
+export function MoreRows<Row>({ list }: Pick<ListStateProps<Row>, 'list'>) {
+  if (!list.hasMore) return null;
+  return (
+    <div>
+      <Button onPress={list.more} isPending={list.isLoadingMore}>
+        {t.list.more}
+      </Button>
+    </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 
-interface Page<Row> {
+/** A page of a list, as the API has it. */
+export interface ListPage<Row> {
   readonly items: readonly Row[];
   readonly next_cursor?: string | null;
 }
@@ -12,19 +13,20 @@ export interface PagedList<Row> {
   readonly isLoadingMore: boolean;
   readonly error: unknown;
   readonly more: () => void;
-  readonly retry: () => void;
+  /** Reads it again, after an error; undefined: it does so by itself. */
+  readonly retry?: () => void;
 }
 
 const pollMs = 5_000;
 
-interface PagedListOptions<Row> {
+export interface ListOptions<Row> {
   /** Names the list with its filters. */
   readonly queryKey: readonly unknown[];
-  readonly fetchPage: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Row>>;
+  readonly fetchPage: (cursor: string | undefined, signal?: AbortSignal) => Promise<ListPage<Row>>;
 }
 
 /** A list in the server's order, which moves rarely: while only its first page is shown, that is read again every few seconds in the visible tab. */
-export function usePagedList<Row>({ queryKey, fetchPage }: PagedListOptions<Row>): PagedList<Row> {
+export function usePagedList<Row>({ queryKey, fetchPage }: ListOptions<Row>): PagedList<Row> {
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),

@@ -79,8 +79,7 @@ export function EditBudget({ budget: { workspace_id, period }, name }: { readonl
           alert_threshold_pct: String(alert_threshold_pct),
           period_start,
         };
-        const etag = etagOf(budget);
-        return { values, ...(etag !== undefined && { etag }) };
+        return { values, etag: etagOf(budget) };
       }}
       toContent={toPut}
       write={(content, options) => api.putBudget({ ...content, workspace_id, period }, options)}

@@ -7,6 +7,7 @@ import { ActionDialog } from '../ui/action-dialog.tsx';
 import { Area } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { Fault, Notice } from '../ui/notice.tsx';
+import { listIn } from '../ui/read-json.ts';
 import { useIntent } from '../ui/use-intent.ts';
 import { usageTexts as u } from './messages.ts';
 import { buckets } from './price-buckets.ts';
@@ -56,7 +57,7 @@ export function ImportPrices() {
   const queries = useQueryClient();
   const [text, setText] = useState('');
   const [outcome, setOutcome] = useState<Views['PriceImportView'] | null>(null);
-  const rows = parseRows(text);
+  const rows = rowsIn(text);
   const attempt = useIntent(async (dryRows: Views['PriceImport']['rows'], options) =>
     setOutcome(await api.importModelPrices({ rows: dryRows, dry_run: true }, options)),
   );
@@ -103,11 +104,6 @@ function Outcome({ outcome: { dry_run, created, unchanged, rejected, rows } }: {
   );
 }
 
-function parseRows(text: string): Views['PriceImport']['rows'] | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? (value as Views['PriceImport']['rows']) : null; // the server checks each
-  } catch {
-    return null;
-  }
+function rowsIn(text: string): Views['PriceImport']['rows'] | null {
+  return listIn(text) as Views['PriceImport']['rows'] | null; // the server checks each
 }

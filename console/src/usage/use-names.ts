@@ -1,7 +1,7 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useMay } from '../app/access.ts';
 import { api } from '../app/api.ts';
-import { workspacesQuery } from '../app/queries.ts';
+import { agentsQuery, workspacesQuery } from '../app/queries.ts';
 import type { Grouping } from './groups.ts';
 import { usageTexts as u } from './messages.ts';
 
@@ -9,7 +9,7 @@ import { usageTexts as u } from './messages.ts';
 export function useNames(workspaceId: string): (by: Grouping, key: string | null) => string {
   const isAdmin = useMay('admin');
   const workspaces = useSuspenseQuery(workspacesQuery).data.items;
-  const agents = useQuery({ queryKey: ['agents'], queryFn: ({ signal }) => api.listAgents({ limit: 200 }, { signal }), staleTime: 60_000 });
+  const agents = useQuery(agentsQuery);
   const members = useQuery({
     queryKey: ['members-of', workspaceId],
     queryFn: ({ signal }) => api.listWorkspaceMembers({ workspace_id: workspaceId, limit: 200 }, { signal }),
